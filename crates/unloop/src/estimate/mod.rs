@@ -1,0 +1,9 @@
+//! Point estimates: the posterior's mode and the Gaussian around it.
+
+pub(crate) mod factor;
+pub(crate) mod laplace;
+pub(crate) mod map;
+pub(crate) mod newton;
+
+pub use laplace::{Laplace, LaplaceError};
+pub use map::{Map, MapError, MapSettings};

@@ -1,0 +1,21 @@
+//! Dirichlet-Luce preference learning.
+#![forbid(unsafe_code)]
+
+pub mod estimate;
+mod margins;
+mod matrix;
+mod option;
+mod posterior;
+mod presentation;
+mod prior;
+mod random;
+pub mod sampler;
+mod statistics;
+
+pub use estimate::{Laplace, LaplaceError, Map, MapError, MapSettings};
+pub use matrix::Matrix;
+pub use option::{MAX_NAME_BYTES, OptionError, OptionId, Options};
+pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
+pub use presentation::{Choice, Presentation, PresentationError};
+pub use prior::{Prior, PriorError};
+pub use statistics::{Statistics, StatisticsError, WEIGHT_UNIT};

@@ -1,0 +1,229 @@
+//! Options by name, interned to dense indices.
+//!
+//! People name options by strings; the mathematics works on the dense indices `0, 1, …` that [`Options`] hands out in order of
+//! first appearance. An index is never reused, so statistics stay valid when options are added.
+//!
+//! ```
+//! use unloop::Options;
+//! let mut options = Options::new();
+//! let soup = options.intern("soup")?;
+//! let curry = options.intern("curry")?;
+//! assert_eq!(options.intern("soup")?, soup);
+//! assert_eq!(options.name(curry), Some("curry"));
+//! assert_eq!(options.get("salad"), None);
+//! # Ok::<(), unloop::OptionError>(())
+//! ```
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use thiserror::Error;
+
+/// Longest name of an option, in bytes.
+pub const MAX_NAME_BYTES: usize = 128;
+
+/// Dense index of an option: `k` in the formulas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct OptionId(u32);
+
+impl OptionId {
+    /// The option with this index.
+    pub const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// Position in arrays over options.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<u32> for OptionId {
+    fn from(index: u32) -> Self {
+        Self(index)
+    }
+}
+
+impl From<OptionId> for u32 {
+    fn from(id: OptionId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for OptionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// Why a name cannot be an option.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum OptionError {
+    /// The name is empty.
+    #[error("an option needs a name of at least one byte")]
+    EmptyName,
+    /// The name is longer than [`MAX_NAME_BYTES`].
+    #[error("option name of {bytes} bytes starting with {start:?} is too long: at most {MAX_NAME_BYTES} bytes")]
+    LongName {
+        /// Length of the name.
+        bytes: usize,
+        /// Its first characters.
+        start: String,
+    },
+    /// The name holds a control character.
+    #[error("option name {name:?} holds the control character {character:?}")]
+    ControlCharacter {
+        /// The whole name.
+        name: String,
+        /// The first offending character.
+        character: char,
+    },
+    /// There are as many options as indices.
+    #[error("no more options fit: {count} are interned already")]
+    TooMany {
+        /// Options interned so far.
+        count: usize,
+    },
+}
+
+/// Names of options and their dense indices, both ways.
+///
+/// Names are compared byte by byte.
+#[derive(Clone, Default)]
+pub struct Options {
+    names: Vec<Box<str>>,
+    /// Positions in `names`, found by the hash of the name.
+    index: HashTable<u32>,
+}
+
+impl Options {
+    /// No options yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Options named by an iterator, in its order; a repeated name counts once.
+    ///
+    /// # Errors
+    /// The first name that cannot be an option.
+    pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Self, OptionError> {
+        let mut options = Self::new();
+        for name in names {
+            options.intern(name.as_ref())?;
+        }
+        Ok(options)
+    }
+
+    /// Index of the option with this name, adding it if it is new.
+    ///
+    /// # Errors
+    /// If the name is empty, too long or holds a control character.
+    pub fn intern(&mut self, name: &str) -> Result<OptionId, OptionError> {
+        if let Some(id) = self.get(name) {
+            return Ok(id);
+        }
+        check_name(name)?;
+        // The last index stays free, so that a number of options fits u32 too.
+        let id = match u32::try_from(self.names.len()) {
+            Ok(id) if id < u32::MAX => id,
+            _ => return Err(OptionError::TooMany { count: self.names.len() }),
+        };
+        self.names.push(name.into());
+        let names = &self.names;
+        self.index.insert_unique(hash(name), id, |&id| hash(&names[id as usize]));
+        Ok(OptionId(id))
+    }
+
+    /// Index of the option with this name, if there is one.
+    pub fn get(&self, name: &str) -> Option<OptionId> {
+        self.index.find(hash(name), |&id| &*self.names[id as usize] == name).map(|&id| OptionId(id))
+    }
+
+    /// Name of an option.
+    pub fn name(&self, id: OptionId) -> Option<&str> {
+        self.names.get(id.index()).map(|name| &**name)
+    }
+
+    /// Number of options: K in the formulas.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are no options.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Names with their indices, in order of index.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (OptionId, &str)> {
+        self.names.iter().enumerate().map(|(k, name)| (OptionId(k as u32), &**name))
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.names).finish()
+    }
+}
+
+impl PartialEq for Options {
+    fn eq(&self, other: &Self) -> bool {
+        self.names == other.names
+    }
+}
+
+impl Eq for Options {}
+
+fn check_name(name: &str) -> Result<(), OptionError> {
+    if name.is_empty() {
+        return Err(OptionError::EmptyName);
+    }
+    if name.len() > MAX_NAME_BYTES {
+        return Err(OptionError::LongName { bytes: name.len(), start: name.chars().take(24).collect() });
+    }
+    match name.chars().find(|c| c.is_control()) {
+        Some(character) => Err(OptionError::ControlCharacter { name: name.to_owned(), character }),
+        None => Ok(()),
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    // A fixed seed: the library has no source of randomness of its own.
+    let mut hasher = FixedState::with_seed(0).build_hasher();
+    hasher.write(name.as_bytes());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_are_dense_and_stable() {
+        let mut options = Options::from_names(["a", "b", "a", "c"]).unwrap();
+        assert_eq!(options.len(), 3);
+        assert_eq!(options.get("c"), Some(OptionId(2)));
+        for i in 0..1_000 {
+            options.intern(&format!("option {i}")).unwrap();
+        }
+        assert_eq!(options.get("a"), Some(OptionId(0)));
+        assert_eq!(options.get("option 999"), Some(OptionId(1_002)));
+        assert!(options.iter().all(|(id, name)| options.get(name) == Some(id)));
+    }
+
+    #[test]
+    fn bad_names_are_named() {
+        let mut options = Options::new();
+        assert_eq!(options.intern(""), Err(OptionError::EmptyName));
+        assert!(options.intern(&"é".repeat(64)).is_ok());
+        let long = options.intern(&"é".repeat(65)).unwrap_err();
+        assert!(matches!(long, OptionError::LongName { bytes: 130, .. }), "{long}");
+        let control = options.intern("a\tb").unwrap_err();
+        assert!(matches!(control, OptionError::ControlCharacter { character: '\t', .. }), "{control}");
+        assert_eq!(options.len(), 1);
+    }
+}

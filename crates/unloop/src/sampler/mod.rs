@@ -1,0 +1,3 @@
+//! Draws from the posterior.
+
+pub mod tree;

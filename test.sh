@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# Runs every check of the repository; see --help.
+set -euo pipefail
+
+usage() {
+  cat <<'EOF'
+Usage: ./test.sh
+
+Checks format, lints and documentation, then runs all tests: the library without default features, then the whole
+workspace with all features, doc tests included. Every step runs, even after another one failed.
+
+Needs Rust (cargo). A missing rustfmt or clippy is installed with rustup, a missing linker or, without rustup, a missing
+rustfmt or clippy with apt-get.
+
+Tests that compare with reference values look for them in a folder `shared` beside the repository, or where UNLOOP_SHARED
+says, and are counted as skipped where there is none.
+
+The last line is `N passed, N failed, N skipped`. A step that fails without a failed test, such as the format check, counts
+as one failed. The exit code is 0 if nothing failed, 1 if something did, 2 if the checks could not run.
+EOF
+}
+
+case "${1-}" in
+  "") ;;
+  -h | --help)
+    usage
+    exit 0
+    ;;
+  *)
+    printf 'error: unknown argument %s\n\n' "$1" >&2
+    usage >&2
+    exit 2
+    ;;
+esac
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+
+passed=0
+failed=0
+skipped=0
+
+# Colour codes would hide the lines that are counted below.
+export CARGO_TERM_COLOR=never
+output=$(mktemp)
+trap 'rm -f -- "$output"' EXIT
+
+main() {
+  install_missing
+
+  step "Format" cargo fmt --all --check
+  step "Lints" cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+  step "Documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
+  tests "Tests of the library without default features" \
+    cargo test -p unloop --lib --no-default-features --locked --no-fail-fast
+  tests "All tests" \
+    cargo test --workspace --all-features --locked --no-fail-fast
+
+  heading "Result"
+  printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+  [ "$failed" -eq 0 ]
+}
+
+heading() {
+  printf '\n== %s ==\n' "$1"
+}
+
+# step <heading> <command...>: runs the command; a failure counts as one.
+step() {
+  heading "$1"
+  shift
+  if ! "$@" 2>&1; then
+    failed=$((failed + 1))
+  fi
+}
+
+# tests <heading> <command...>: runs a `cargo test` and adds up what it reports.
+tests() {
+  local status=0 run_passed run_failed run_skipped
+  heading "$1"
+  shift
+  "$@" 2>&1 | tee -- "$output" || status=$?
+  read -r run_passed run_failed run_skipped < <(count "$output")
+  # It did not compile, or a test binary died before it could report.
+  if [ "$status" -ne 0 ] && [ "$run_failed" -eq 0 ]; then
+    run_failed=1
+  fi
+  passed=$((passed + run_passed))
+  failed=$((failed + run_failed))
+  skipped=$((skipped + run_skipped))
+}
+
+# count <file>: passed, failed and skipped tests in the output of a `cargo test`.
+#
+# A test that skips itself prints `SKIPPED <name>: <reason>`, once for each reason, and is reported as passed. Where tests run
+# one at a time, the line follows the name on which the runner is still waiting. A test that skipped a part and failed has failed.
+count() {
+  awk '
+    match($0, /^(test .* \.\.\. )?SKIPPED [^ ]+: /) {
+      name = substr($0, RSTART, RLENGTH)
+      sub(/^.*SKIPPED /, "", name)
+      sub(/: $/, "", name)
+      names[name] = 1
+    }
+    /^failures:$/ { listing = 1 }
+    listing && /^    [^ ]+$/ { broken[$1] = 1 }
+    /^test result: / {
+      for (i = 2; i <= NF; i++) {
+        if ($i ~ /^passed;?$/) passed += $(i - 1)
+        if ($i ~ /^failed;?$/) failed += $(i - 1)
+        if ($i ~ /^ignored;?$/) skipped += $(i - 1)
+      }
+      for (name in names) if (!(name in broken)) { passed--; skipped++ }
+      split("", names)
+      split("", broken)
+      listing = 0
+    }
+    END { print passed + 0, failed + 0, skipped + 0 }
+  ' "$1"
+}
+
+install_missing() {
+  if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
+    PATH="$HOME/.cargo/bin:$PATH"
+  fi
+  if ! command -v cargo >/dev/null; then
+    printf 'error: cargo not found\nhint: install Rust from https://rustup.rs\n' >&2
+    exit 2
+  fi
+  command -v cc >/dev/null || apt_install gcc libc6-dev
+  cargo fmt --version >/dev/null 2>&1 || install_component rustfmt rustfmt
+  cargo clippy --version >/dev/null 2>&1 || install_component clippy rust-clippy
+}
+
+# install_component <rustup component> <Debian package>; if it cannot, the step that needs it fails and says so.
+install_component() {
+  if command -v rustup >/dev/null; then
+    rustup component add "$1" >&2 || printf 'warning: could not install %s\n' "$1" >&2
+  else
+    apt_install "$2"
+  fi
+}
+
+# apt_install <Debian package...>: as above.
+apt_install() {
+  local as_root=()
+  if ! command -v apt-get >/dev/null; then
+    printf 'warning: please install %s\n' "$*" >&2
+    return
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    as_root=(sudo)
+  fi
+  {
+    "${as_root[@]}" apt-get update &&
+      "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+  } >&2 || printf 'warning: could not install %s\n' "$*" >&2
+}
+
+main
