@@ -1,11 +1,13 @@
 //! Dirichlet-Luce preference learning.
 #![forbid(unsafe_code)]
 
+pub mod carlson;
 pub mod estimate;
 mod margins;
 mod matrix;
 mod option;
 mod posterior;
+mod predict;
 mod presentation;
 mod prior;
 mod random;
@@ -13,9 +15,11 @@ pub mod sampler;
 mod statistics;
 
 pub use estimate::{Laplace, LaplaceError, Map, MapError, MapSettings};
+pub use carlson::{IntegralError, IntegralSettings, LnEstimate, Method, Moments, RError};
 pub use matrix::Matrix;
+pub use predict::Prediction;
 pub use option::{MAX_NAME_BYTES, OptionError, OptionId, Options};
 pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
 pub use presentation::{Choice, Presentation, PresentationError};
 pub use prior::{Prior, PriorError};
-pub use statistics::{Statistics, StatisticsError, WEIGHT_UNIT};
+pub use statistics::{RowError, Statistics, StatisticsError, WEIGHT_UNIT};

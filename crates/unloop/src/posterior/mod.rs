@@ -247,12 +247,21 @@ impl Posterior {
         &self.a
     }
 
+    /// The density ∏θ^(a−1) ∏S_C^(−b) of columns that are known to be proper, with Σa − Σb ≥ 0 on that of all options.
+    pub(crate) fn of_columns(a: Vec<f64>, columns: Vec<(Vec<u32>, f64)>) -> Self {
+        let statistics = Statistics::new(a.len());
+        match Self::compile(a, columns, &statistics) {
+            Ok(posterior) => posterior,
+            Err(error) => unreachable!("invariant: no choices are always balanced: {error}"),
+        }
+    }
+
     /// The prior as a posterior without choices; none for a Dirichlet prior, whose normaliser is known.
     pub(crate) fn general_prior(&self) -> Option<Self> {
         if self.prior_columns.is_empty() {
             return None;
         }
-        Self::compile(self.alpha.clone(), self.prior_columns.clone(), &Statistics::new(self.option_count())).ok()
+        Some(Self::of_columns(self.alpha.clone(), self.prior_columns.clone()))
     }
 
     /// β([K]), the sum of the masses' parameters.

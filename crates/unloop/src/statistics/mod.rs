@@ -33,7 +33,7 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::option::OptionId;
-use crate::presentation::{Choice, Presentation, PresentationError, sort_chosen, sort_members};
+use crate::presentation::{Choice, Presentation, PresentationError, sort_members};
 
 pub(crate) use components::{DisjointSets, label};
 use store::Store;
@@ -112,6 +112,17 @@ pub enum StatisticsError {
     },
 }
 
+/// A choice among many that was refused.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("choice {row} (counted from 0) of the many")]
+pub struct RowError {
+    /// Its place, counted from 0.
+    pub row: usize,
+    /// Why.
+    #[source]
+    pub error: StatisticsError,
+}
+
 /// Counts of choices y_k and presentations μ(C) over options `0 … K−1`.
 #[derive(Clone)]
 pub struct Statistics {
@@ -157,8 +168,10 @@ impl Statistics {
         let mut presented = 0.0;
         for (members, count) in presentations {
             check_weight(count)?;
-            statistics.load(members)?;
-            statistics.add_presented(count)?;
+            let mut members: Vec<OptionId> = members.into_iter().collect();
+            sort_members(&mut members)?;
+            statistics.check_known(&members)?;
+            statistics.add_presented(&members, store::hash(&members), count)?;
             presented += count;
         }
         let total: f64 = chosen.iter().sum();
@@ -191,13 +204,58 @@ impl Statistics {
         chosen: OptionId,
         weight: f64,
     ) -> Result<(), StatisticsError> {
-        check_weight(weight)?;
-        self.load(presented)?;
-        sort_chosen(&mut [chosen], &self.scratch)?;
-        self.check_sum(self.chosen[chosen.index()], weight)?;
-        self.add_presented(weight)?;
+        let members = self.load(presented, chosen, weight)?;
+        check_sum(self.chosen[chosen.index()], weight)?;
+        self.add_presented(&members, store::hash(&members), weight)?;
         self.chosen[chosen.index()] += weight;
+        self.scratch = members;
         Ok(())
+    }
+
+    /// Records many choices: what was presented, what was chosen from it, and the weight. Faster than one by one once the
+    /// distinct presentations outgrow the caches, because look-ups overlap.
+    ///
+    /// # Errors
+    /// At the first choice that [`record`](Self::record) would refuse, with its place; all before it are recorded, none after.
+    pub fn record_all<C: IntoIterator<Item = OptionId>>(
+        &mut self,
+        choices: impl IntoIterator<Item = (C, OptionId, f64)>,
+    ) -> Result<(), RowError> {
+        /// Choices looked up together: enough to overlap the misses of a large table.
+        const TOGETHER: usize = 64;
+        let mut staged: Vec<(usize, OptionId, f64, u64)> = Vec::with_capacity(TOGETHER);
+        let mut members: Vec<OptionId> = Vec::new();
+        let (mut choices, mut row) = (choices.into_iter(), 0);
+        loop {
+            staged.clear();
+            members.clear();
+            let mut refused = None;
+            for (presented, chosen, weight) in choices.by_ref().take(TOGETHER) {
+                let start = members.len();
+                members.extend(presented);
+                if let Err(error) = self.check(&mut members[start..], chosen, weight) {
+                    refused = Some(error);
+                    break;
+                }
+                staged.push((members.len(), chosen, weight, store::hash(&members[start..])));
+            }
+            self.store.touch(staged.iter().map(|&(.., hash)| hash));
+            let mut start = 0;
+            for &(end, chosen, weight, hash) in &staged {
+                let recorded = self.chosen[chosen.index()];
+                check_sum(recorded, weight)
+                    .and_then(|()| self.add_presented(&members[start..end], hash, weight))
+                    .map_err(|error| RowError { row, error })?;
+                self.chosen[chosen.index()] = recorded + weight;
+                start = end;
+                row += 1;
+            }
+            match refused {
+                Some(error) => return Err(RowError { row, error }),
+                None if staged.len() < TOGETHER => return Ok(()),
+                None => {}
+            }
+        }
     }
 
     /// Records a choice, with a weight; a tie as equal parts.
@@ -205,12 +263,11 @@ impl Statistics {
     /// # Errors
     /// As [`record`](Self::record).
     pub fn record_choice(&mut self, choice: &Choice, weight: f64) -> Result<(), StatisticsError> {
-        check_weight(weight)?;
-        self.load(choice.presentation().members().iter().copied())?;
+        let members = self.check_choice(choice, weight)?;
         for (option, part) in equal_parts(choice.chosen(), weight) {
-            self.check_sum(self.chosen[option.index()], part)?;
+            check_sum(self.chosen[option.index()], part)?;
         }
-        self.add_presented(weight)?;
+        self.add_presented(members, store::hash(members), weight)?;
         for (option, part) in equal_parts(choice.chosen(), weight) {
             self.chosen[option.index()] += part;
         }
@@ -230,12 +287,11 @@ impl Statistics {
         chosen: OptionId,
         weight: f64,
     ) -> Result<(), StatisticsError> {
-        check_weight(weight)?;
-        self.load(presented)?;
-        sort_chosen(&mut [chosen], &self.scratch)?;
+        let members = self.load(presented, chosen, weight)?;
         self.check_chosen(chosen, weight)?;
-        self.subtract_presented(weight)?;
+        self.subtract_presented(&members, weight)?;
         self.chosen[chosen.index()] -= weight;
+        self.scratch = members;
         Ok(())
     }
 
@@ -244,12 +300,11 @@ impl Statistics {
     /// # Errors
     /// As [`withdraw`](Self::withdraw).
     pub fn withdraw_choice(&mut self, choice: &Choice, weight: f64) -> Result<(), StatisticsError> {
-        check_weight(weight)?;
-        self.load(choice.presentation().members().iter().copied())?;
+        let members = self.check_choice(choice, weight)?;
         for (option, part) in equal_parts(choice.chosen(), weight) {
             self.check_chosen(option, part)?;
         }
-        self.subtract_presented(weight)?;
+        self.subtract_presented(members, weight)?;
         for (option, part) in equal_parts(choice.chosen(), weight) {
             self.chosen[option.index()] -= part;
         }
@@ -262,19 +317,17 @@ impl Statistics {
     /// If a sum is not finite, or no more presentations fit.
     pub fn merge(&mut self, other: &Self) -> Result<(), StatisticsError> {
         for (&ours, &theirs) in self.chosen.iter().zip(&other.chosen) {
-            self.check_sum(ours, theirs)?;
+            check_sum(ours, theirs)?;
         }
         for (members, count) in other.iter() {
-            self.check_sum(self.store.find(members).map_or(0.0, |entry| self.store.count(entry)), count)?;
+            check_sum(self.store.find(members).map_or(0.0, |entry| self.store.count(entry)), count)?;
         }
         if self.store.entries().saturating_add(other.store.entries()) >= 1 << 31 {
             return Err(StatisticsError::Full { count: self.store.entries() });
         }
         self.grow(other.option_count());
         for (members, count) in other.iter() {
-            self.scratch.clear();
-            self.scratch.extend_from_slice(members);
-            self.add_presented(count)?;
+            self.add_presented(members, store::hash(members), count)?;
         }
         for (ours, theirs) in self.chosen.iter_mut().zip(&other.chosen) {
             *ours += theirs;
@@ -396,50 +449,82 @@ impl Statistics {
         sets
     }
 
-    /// Sorted, checked members into `scratch`.
-    fn load(&mut self, presented: impl IntoIterator<Item = OptionId>) -> Result<(), StatisticsError> {
-        self.scratch.clear();
-        self.scratch.extend(presented);
-        sort_members(&mut self.scratch)?;
-        let last = self.scratch[self.scratch.len() - 1];
-        if last.index() >= self.chosen.len() {
-            return Err(StatisticsError::UnknownOption { option: last, option_count: self.chosen.len() });
-        }
-        Ok(())
+    /// Sorted, checked members in the buffer of `scratch`, which the caller puts back.
+    fn load(
+        &mut self,
+        presented: impl IntoIterator<Item = OptionId>,
+        chosen: OptionId,
+        weight: f64,
+    ) -> Result<Vec<OptionId>, StatisticsError> {
+        let mut members = std::mem::take(&mut self.scratch);
+        members.clear();
+        members.extend(presented);
+        self.check(&mut members, chosen, weight)?;
+        Ok(members)
     }
 
-    /// Adds to μ of the presentation in `scratch`.
-    fn add_presented(&mut self, weight: f64) -> Result<(), StatisticsError> {
+    /// Sorts and checks the members of a presentation, a choice from it and its weight.
+    fn check(&self, members: &mut [OptionId], chosen: OptionId, weight: f64) -> Result<(), StatisticsError> {
+        check_weight(weight)?;
+        sort_members(members)?;
+        self.check_known(members)?;
+        if members.contains(&chosen) {
+            Ok(())
+        } else {
+            Err(PresentationError::NotPresented { option: chosen }.into())
+        }
+    }
+
+    /// Members of a choice, if they are known and the weight is one.
+    fn check_choice<'a>(&self, choice: &'a Choice, weight: f64) -> Result<&'a [OptionId], StatisticsError> {
+        check_weight(weight)?;
+        let members = choice.presentation().members();
+        self.check_known(members)?;
+        Ok(members)
+    }
+
+    /// Checks the largest of sorted members.
+    fn check_known(&self, members: &[OptionId]) -> Result<(), StatisticsError> {
+        match members.last() {
+            Some(&option) if option.index() >= self.chosen.len() => {
+                Err(StatisticsError::UnknownOption { option, option_count: self.chosen.len() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds to μ of a presentation.
+    fn add_presented(&mut self, members: &[OptionId], hash: u64, weight: f64) -> Result<(), StatisticsError> {
         if weight == 0.0 {
             return Ok(());
         }
-        let Some(entry) = self.store.find_or_insert(&self.scratch) else {
+        let Some(entry) = self.store.find_or_insert_hashed(members, hash) else {
             return Err(StatisticsError::Full { count: self.store.entries() });
         };
         let count = self.store.count(entry);
-        self.check_sum(count, weight)?;
+        check_sum(count, weight)?;
         *self.store.count_mut(entry) = count + weight;
         if count == 0.0 {
             self.distinct += 1;
-            for option in &self.scratch {
+            for option in members {
                 self.degree[option.index()] += 1;
             }
         }
         Ok(())
     }
 
-    /// Takes from μ of the presentation in `scratch`.
-    fn subtract_presented(&mut self, weight: f64) -> Result<(), StatisticsError> {
-        let entry = self.store.find(&self.scratch);
+    /// Takes from μ of a presentation.
+    fn subtract_presented(&mut self, members: &[OptionId], weight: f64) -> Result<(), StatisticsError> {
+        let entry = self.store.find(members);
         let recorded = entry.map_or(0.0, |entry| self.store.count(entry));
         if weight > recorded {
-            return Err(StatisticsError::PresentedBelowZero { members: self.scratch.clone(), recorded, weight });
+            return Err(StatisticsError::PresentedBelowZero { members: members.to_vec(), recorded, weight });
         }
         let Some(entry) = entry.filter(|_| weight > 0.0) else { return Ok(()) };
         *self.store.count_mut(entry) = recorded - weight;
         if recorded == weight {
             self.distinct -= 1;
-            for option in &self.scratch {
+            for option in members {
                 self.degree[option.index()] -= 1;
             }
             if self.store.entries() > 64 && self.distinct < self.store.entries() / 4 {
@@ -464,11 +549,6 @@ impl Statistics {
             }
         }
         self.store = store;
-    }
-
-    #[expect(clippy::unused_self, reason = "reads as a question to the statistics")]
-    fn check_sum(&self, recorded: f64, weight: f64) -> Result<(), StatisticsError> {
-        if (recorded + weight).is_finite() { Ok(()) } else { Err(StatisticsError::Overflow { recorded, weight }) }
     }
 
     fn check_chosen(&self, option: OptionId, weight: f64) -> Result<(), StatisticsError> {
@@ -507,6 +587,10 @@ impl fmt::Display for List<'_> {
         }
         f.write_str("}")
     }
+}
+
+fn check_sum(recorded: f64, weight: f64) -> Result<(), StatisticsError> {
+    if (recorded + weight).is_finite() { Ok(()) } else { Err(StatisticsError::Overflow { recorded, weight }) }
 }
 
 fn check_weight(weight: f64) -> Result<(), StatisticsError> {

@@ -1,0 +1,131 @@
+//! Choice probabilities for a presentation.
+//!
+//! ```text
+//! p(k | C) = E[θ_k / S_C(θ)] = a_k/Σa · R(a + e_k, Z, b + e_C)/R(a, Z, b),    a = α+y, b = β+μ
+//! ```
+//! Only the connected components that C touches matter. Exact wherever the evidence is; otherwise from weighted draws around the
+//! mode, with a standard error.
+
+use crate::carlson::{IntegralError, IntegralSettings, Method, by_quadrature, connected, draws, ln_integral};
+use crate::carlson::quadrature::MAX_DIMENSION;
+use crate::option::OptionId;
+use crate::posterior::Posterior;
+use crate::posterior::potential::Potential;
+use crate::presentation::Presentation;
+use crate::sampler::tree::Tree;
+
+/// Probabilities that each option of a presentation is the next choice from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// By member of the presentation, ascending.
+    pub probabilities: Vec<f64>,
+    /// How they were computed.
+    pub method: Method,
+    /// Largest absolute error: a bound for deterministic methods, a standard error for importance sampling.
+    pub error: f64,
+}
+
+impl Posterior {
+    /// Probabilities of the next choice from a presentation.
+    ///
+    /// # Errors
+    /// If an option is unknown, or an integral without an exact way has no Gaussian to sample around.
+    pub fn predict(&self, presentation: &Presentation) -> Result<Prediction, IntegralError> {
+        self.predict_with(presentation, &IntegralSettings::default())
+    }
+
+    /// As [`predict`](Self::predict), with settings.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), and if the settings ask for no draws.
+    pub fn predict_with(&self, presentation: &Presentation, settings: &IntegralSettings) -> Result<Prediction, IntegralError> {
+        let option_count = self.option_count();
+        if let Some(&option) = presentation.members().last().filter(|option| option.index() >= option_count) {
+            return Err(IntegralError::UnknownOption { option, option_count });
+        }
+        if presentation.len() == 1 {
+            return Ok(Prediction { probabilities: vec![1.0], method: Method::ClosedForm, error: 0.0 });
+        }
+        let (potential, set) = self.touched(presentation);
+        if let Some(probabilities) = Tree::of_potential(&potential).and_then(|tree| tree.predict(&set)) {
+            return Ok(Prediction { probabilities, method: Method::ClosedForm, error: 1e-15 });
+        }
+        let shares = |lambda: &[f64], out: &mut [f64]| {
+            let inverse = 1.0 / set.iter().map(|&i| lambda[i as usize]).sum::<f64>();
+            for (out, &i) in out.iter_mut().zip(&set) {
+                *out = lambda[i as usize] * inverse;
+            }
+        };
+        if potential.option_count() - 1 <= MAX_DIMENSION {
+            if let Some(integral) = by_quadrature(&potential, set.len(), &shares)? {
+                return Ok(Prediction { probabilities: integral.means, method: Method::Quadrature, error: integral.error });
+            }
+        }
+        if let Some(prediction) = by_ratio(&potential, &set, settings)? {
+            return Ok(prediction);
+        }
+        let (probabilities, errors) = draws(&potential, settings)?.means(set.len(), &shares);
+        let error = errors.into_iter().fold(0.0, f64::max);
+        Ok(Prediction { probabilities, method: Method::ImportanceSampling, error })
+    }
+
+    /// The joint potential of the components and unexplored options that a presentation touches, and its members there.
+    fn touched(&self, presentation: &Presentation) -> (Potential, Vec<u32>) {
+        let holds = |options: &[u32]| {
+            presentation.members().iter().any(|&option| options.binary_search(&u32::from(option)).is_ok())
+        };
+        let (mut options, mut a, mut columns, mut mass) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
+        for component in self.components().iter().filter(|component| holds(&component.options)) {
+            let shift = options.len() as u32;
+            options.extend_from_slice(&component.options);
+            a.extend_from_slice(&component.potential.a);
+            columns.extend(
+                component.potential.columns.iter().map(|(set, b)| (set.iter().map(|i| i + shift).collect::<Vec<_>>(), b)),
+            );
+            if component.own > 0.0 {
+                columns.push(((shift..options.len() as u32).collect(), component.own));
+            }
+            mass += component.mass;
+        }
+        for &option in presentation.members() {
+            let k = u32::from(option);
+            if self.unexplored_indices().binary_search(&k).is_ok() {
+                options.push(k);
+                a.push(self.alpha()[k as usize]);
+                mass += self.alpha()[k as usize];
+            }
+        }
+        columns.push(((0..options.len() as u32).collect(), mass));
+        let place = |option: &OptionId| options.iter().position(|&k| k == u32::from(*option)).map(|i| i as u32);
+        let set = presentation.members().iter().filter_map(place).collect();
+        (connected(a, columns), set)
+    }
+}
+
+/// Ratios of integrals with and without the choice, where both are exact.
+fn by_ratio(potential: &Potential, set: &[u32], settings: &IntegralSettings) -> Result<Option<Prediction>, IntegralError> {
+    // One more column: only the dual can be small here.
+    if potential.columns.len() + 2 > MAX_DIMENSION + 1 {
+        return Ok(None);
+    }
+    let before = ln_integral(potential, settings)?;
+    let mut prediction = Prediction { probabilities: Vec::new(), method: before.method, error: 0.0 };
+    for &k in set {
+        let mut a = potential.a.clone();
+        a[k as usize] += 1.0;
+        let mut columns: Vec<(Vec<u32>, f64)> = potential.columns.iter().map(|(set, b)| (set.to_vec(), b)).collect();
+        columns.push(((0..a.len() as u32).collect(), potential.whole));
+        columns.push((sorted(set), 1.0));
+        let after = ln_integral(&connected(a, columns), settings)?;
+        prediction.probabilities.push((after.ln_value - before.ln_value).exp());
+        prediction.method = prediction.method.max(after.method);
+        prediction.error = prediction.error.max(before.error + after.error);
+    }
+    Ok((prediction.method < Method::ImportanceSampling).then_some(prediction))
+}
+
+fn sorted(set: &[u32]) -> Vec<u32> {
+    let mut set = set.to_vec();
+    set.sort_unstable();
+    set
+}
