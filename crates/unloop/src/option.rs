@@ -25,7 +25,7 @@ use thiserror::Error;
 pub const MAX_NAME_BYTES: usize = 128;
 
 /// Dense index of an option: `k` in the formulas.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct OptionId(u32);
 
@@ -56,6 +56,29 @@ impl From<OptionId> for u32 {
 impl fmt::Display for OptionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{}", self.0)
+    }
+}
+
+impl fmt::Debug for OptionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Options in an error message: `{#1, #2}`, the first few of many.
+pub(crate) struct Listed<'a>(pub(crate) &'a [OptionId]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const FEW: usize = 8;
+        f.write_str("{")?;
+        for (i, option) in self.0.iter().take(FEW).enumerate() {
+            write!(f, "{}{option}", if i == 0 { "" } else { ", " })?;
+        }
+        if self.0.len() > FEW {
+            write!(f, ", … {} in all", self.0.len())?;
+        }
+        f.write_str("}")
     }
 }
 

@@ -16,7 +16,7 @@
 use thiserror::Error;
 
 use crate::margins::check_slack;
-use crate::option::OptionId;
+use crate::option::{Listed, OptionId};
 use crate::presentation::Presentation;
 
 /// Σβ and Σα may differ by this part: rounding of the caller's sums.
@@ -44,7 +44,7 @@ pub enum PriorError {
     #[error("a prior needs at least one option")]
     NoOptions,
     /// A β that is negative or not finite.
-    #[error("pseudo-count β = {beta} of presentation {members:?} is not a finite number of at least 0")]
+    #[error("pseudo-count β = {beta} of presentation {} is not a finite number of at least 0", Listed(members))]
     Beta {
         /// The presentation.
         members: Vec<OptionId>,
@@ -68,7 +68,7 @@ pub enum PriorError {
         beta: f64,
     },
     /// The prior has no finite integral.
-    #[error("the prior is improper: options {options:?} hold α − β = {slack} among themselves, which must be above 0")]
+    #[error("the prior is improper: options {} hold α − β = {slack} among themselves, which must be above 0", Listed(options))]
     Improper {
         /// A group with more presentations than choices.
         options: Vec<OptionId>,

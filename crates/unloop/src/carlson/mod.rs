@@ -31,7 +31,7 @@ use thiserror::Error;
 
 use crate::estimate::laplace::{LaplaceError, Mode};
 use crate::margins::check_slack;
-use crate::option::OptionId;
+use crate::option::{Listed, OptionId};
 use crate::posterior::columns::Columns;
 use crate::posterior::potential::Potential;
 use crate::posterior::Posterior;
@@ -135,7 +135,7 @@ pub enum RError {
     #[error("R needs at least one option")]
     NoOptions,
     /// The integral diverges.
-    #[error("the integral diverges where options {options:?} go to 0: their a − b is {slack}")]
+    #[error("the integral diverges where options {} go to 0: their a − b is {slack}", Listed(options))]
     Divergent {
         /// The options.
         options: Vec<OptionId>,

@@ -316,3 +316,69 @@ fn cholesky(matrix: &mut [Vec<f64>]) -> Option<&[Vec<f64>]> {
     }
     Some(matrix)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carlson::{IntegralSettings, connected, draws};
+    use crate::estimate::laplace::Mode;
+    use crate::sampler::tree::Tree;
+
+    fn integral(potential: &Potential) -> Integral {
+        let mode = Mode::new(potential).unwrap();
+        let n = potential.option_count();
+        let shares = |lambda: &[f64], out: &mut [f64]| {
+            let total: f64 = lambda.iter().sum();
+            out.iter_mut().zip(lambda).for_each(|(out, lambda)| *out = lambda / total);
+        };
+        integrate(potential, &mode.point.eta, n, &shares).unwrap()
+    }
+
+    /// Laminar cases are known in closed form: heavy and light counts, α below 1, one to four dimensions.
+    #[test]
+    fn laminar_integrals_match_their_closed_form() {
+        const TOLERANCE: f64 = 1e-10;
+        let cases: [(&[f64], &[(&[u32], f64)]); 6] = [
+            (&[3.0, 0.4], &[]),
+            (&[0.2, 0.3, 5.0], &[(&[0, 1], 0.1)]),
+            (&[11.0, 6.0, 1.0], &[(&[0, 1], 15.0)]),
+            (&[4_000.0, 3_000.0, 10.0], &[(&[0, 1], 6_999.0)]),
+            (&[5.7, 6.3, 7.0, 0.5], &[(&[0, 1], 7.0), (&[0, 1, 2], 8.0)]),
+            (&[2.0, 1.0, 3.0, 1.5, 0.8], &[(&[0, 1], 2.0), (&[2, 3], 3.0)]),
+        ];
+        for (a, columns) in cases {
+            let inside: f64 = columns.iter().map(|(_, b)| b).sum();
+            let mut columns: Vec<(Vec<u32>, f64)> = columns.iter().map(|(set, b)| (set.to_vec(), *b)).collect();
+            columns.push(((0..a.len() as u32).collect(), a.iter().sum::<f64>() - inside));
+            let potential = connected(a.to_vec(), columns);
+            let tree = Tree::of_potential(&potential).unwrap();
+            let integral = integral(&potential);
+            println!("{a:?}: off by {:e}, bound {:e}", integral.ln_value - tree.ln_normaliser(), integral.error);
+            assert!((integral.ln_value - tree.ln_normaliser()).abs() < TOLERANCE * tree.ln_normaliser().abs().max(1.0));
+            for (mean, exact) in integral.means.iter().zip(tree.mean()) {
+                assert!((mean - exact).abs() < TOLERANCE);
+            }
+        }
+    }
+
+    /// The standard error of importance sampling means what it says: over seeds, deviations in its units have variance 1.
+    #[test]
+    fn importance_sampling_agrees_and_knows_its_error() {
+        const SEEDS: u64 = 200;
+        // 200 squared standard normals have a mean of 1 ± 0.1; five standard errors, and room for the weights' own skew.
+        const ALLOWED: std::ops::Range<f64> = 0.5..1.5;
+        let columns = vec![(vec![0, 1], 5.0), (vec![1, 2], 7.0), (vec![2, 3], 5.0), (vec![0, 2, 4], 7.0), (vec![0, 1, 2, 3, 4], 5.0)];
+        let potential = connected(vec![6.0, 7.0, 9.0, 4.0, 3.0], columns);
+        let exact = integral(&potential);
+        let mut squares = 0.0;
+        for seed in 0..SEEDS {
+            let weighted = draws(&potential, &IntegralSettings { draws: 2_000, seed }).unwrap();
+            let (ln_value, error) = weighted.ln_integral();
+            assert!(weighted.effective_size() > 500.0);
+            squares += ((ln_value - exact.ln_value) / error).powi(2);
+        }
+        let mean = squares / SEEDS as f64;
+        println!("mean squared deviation in standard errors {mean}, allowed {ALLOWED:?}");
+        assert!(ALLOWED.contains(&mean));
+    }
+}

@@ -163,10 +163,9 @@ fn sparsify(n: usize, lower: &[f64]) -> Lower {
     sparse
 }
 
-/// Off-diagonal for many options, row by row through the columns that hold an option.
+/// Off-diagonal for many options: entries dealt into the columns of M, then summed column by column.
 fn assemble_sparse(potential: &Potential, point: &Point) -> Lower {
     let n = potential.option_count();
-    // Entries (column j, row i) with repeats, bucketed by j, then summed bucket by bucket.
     let mut starts = vec![0_usize; n + 1];
     potential.off_diagonal(point, |_, j, _| starts[j + 1] += 1);
     for j in 0..n {
@@ -180,22 +179,22 @@ fn assemble_sparse(potential: &Potential, point: &Point) -> Lower {
     });
     let mut sparse = Lower { starts: vec![0], rows: Vec::new(), values: Vec::new() };
     let mut sums = vec![0.0; n];
+    // The column in which a row was last seen.
+    let mut seen = vec![usize::MAX; n];
     for j in 0..n {
-        let bucket = &mut entries[starts[j]..starts[j + 1]];
         sparse.rows.push(j);
         sparse.values.push(0.0);
         let first = sparse.rows.len();
-        for &(i, x) in bucket.iter() {
-            if sums[i as usize] == 0.0 {
-                sparse.rows.push(i as usize);
+        for &(i, x) in &entries[starts[j]..starts[j + 1]] {
+            let i = i as usize;
+            if std::mem::replace(&mut seen[i], j) != j {
+                sparse.rows.push(i);
+                sums[i] = 0.0;
             }
-            sums[i as usize] += x;
+            sums[i] += x;
         }
         sparse.rows[first..].sort_unstable();
-        sparse.rows.dedup();
-        for &i in &sparse.rows[first..] {
-            sparse.values.push(std::mem::take(&mut sums[i]));
-        }
+        sparse.values.extend(sparse.rows[first..].iter().map(|&i| sums[i]));
         sparse.starts.push(sparse.rows.len());
     }
     sparse

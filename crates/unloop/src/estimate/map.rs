@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::newton::{Optimum, maximise};
 use crate::margins::check_slack;
-use crate::option::OptionId;
+use crate::option::{Listed, OptionId};
 use crate::posterior::{Basis, Component, Posterior, PosteriorError};
 use crate::posterior::potential::Potential;
 
@@ -54,8 +54,8 @@ pub struct Map {
 pub enum MapError {
     /// The density grows without bound.
     #[error(
-        "the density on the simplex is unbounded: it grows as the preferences of options {options:?} go to 0, \
-         because α + y < 1 there; use the log basis or a larger α"
+        "the density on the simplex is unbounded: it grows as the preferences of options {} go to 0, \
+         because α + y < 1 there; use the log basis or a larger α", Listed(options)
     )]
     Unbounded {
         /// Options whose preference goes to 0.
@@ -63,8 +63,8 @@ pub enum MapError {
     },
     /// The supremum lies on the boundary.
     #[error(
-        "no interior maximum: options {options:?} were never chosen over any other, so the density on the simplex \
-         is largest with them at 0; use the log basis or α > 1"
+        "no interior maximum: options {} were never chosen over any other, so the density on the simplex \
+         is largest with them at 0; use the log basis or α > 1", Listed(options)
     )]
     AtZero {
         /// Options whose preference would be 0.
@@ -72,8 +72,8 @@ pub enum MapError {
     },
     /// More than one maximum.
     #[error(
-        "the maximum is not determined: {} groups of options were never shown together (the first of each: {:?}); \
-         use the log basis or α > 1", groups.len(), groups.iter().map(|group| group[0]).collect::<Vec<_>>()
+        "the maximum is not determined: {} groups of options were never shown together (the first of each: {}); \
+         use the log basis or α > 1", groups.len(), Listed(&groups.iter().map(|group| group[0]).collect::<Vec<_>>())
     )]
     Undetermined {
         /// Groups of options without any comparison between them; a never-shown option is one of its own.

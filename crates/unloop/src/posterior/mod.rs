@@ -28,7 +28,7 @@ pub(crate) mod potential;
 use thiserror::Error;
 
 use crate::matrix::Matrix;
-use crate::option::OptionId;
+use crate::option::{Listed, OptionId};
 use crate::presentation::Presentation;
 use crate::prior::{Prior, PriorError};
 use crate::statistics::{Statistics, label};
@@ -56,8 +56,8 @@ pub enum PosteriorError {
     Prior(#[from] PriorError),
     /// Counts of choices and presentations that no choices can have.
     #[error(
-        "options {options:?} were chosen {chosen} times from presentations answered {presented} times: \
-         a choice was withdrawn that had not been recorded"
+        "options {} were chosen {chosen} times from presentations answered {presented} times: \
+         a choice was withdrawn that had not been recorded", Listed(options)
     )]
     Unbalanced {
         /// A connected component.

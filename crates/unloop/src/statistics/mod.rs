@@ -32,7 +32,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::option::OptionId;
+use crate::option::{Listed, OptionId};
 use crate::presentation::{Choice, Presentation, PresentationError, sort_members};
 
 pub(crate) use components::{DisjointSets, label};
@@ -79,7 +79,7 @@ pub enum StatisticsError {
         weight: f64,
     },
     /// More answers of a presentation were withdrawn than recorded.
-    #[error("cannot withdraw {weight} from presentation {}, answered {recorded} times", List(members))]
+    #[error("cannot withdraw {weight} from presentation {}, answered {recorded} times", Listed(members))]
     PresentedBelowZero {
         /// The presentation.
         members: Vec<OptionId>,
@@ -573,19 +573,6 @@ impl fmt::Debug for Statistics {
             .field("distinct", &self.distinct)
             .field("total", &self.total())
             .finish_non_exhaustive()
-    }
-}
-
-/// A presentation as `{#1, #2}`.
-struct List<'a>(&'a [OptionId]);
-
-impl fmt::Display for List<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{")?;
-        for (i, option) in self.0.iter().enumerate() {
-            write!(f, "{}{option}", if i == 0 { "" } else { ", " })?;
-        }
-        f.write_str("}")
     }
 }
 
