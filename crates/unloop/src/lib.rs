@@ -14,12 +14,12 @@ mod random;
 pub mod sampler;
 mod statistics;
 
-pub use estimate::{Laplace, LaplaceError, Map, MapError, MapSettings};
 pub use carlson::{IntegralError, IntegralSettings, LnEstimate, Method, Moments, RError};
+pub use estimate::{Laplace, LaplaceError, Map, MapError, MapSettings};
 pub use matrix::Matrix;
-pub use predict::Prediction;
 pub use option::{MAX_NAME_BYTES, OptionError, OptionId, Options};
 pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
+pub use predict::Prediction;
 pub use presentation::{Choice, Presentation, PresentationError};
 pub use prior::{Prior, PriorError};
 pub use statistics::{RowError, Statistics, StatisticsError, WEIGHT_UNIT};

@@ -6,8 +6,8 @@
 //! Only the connected components that C touches matter. Exact wherever the evidence is; otherwise from weighted draws around the
 //! mode, with a standard error.
 
-use crate::carlson::{IntegralError, IntegralSettings, Method, by_quadrature, connected, draws, ln_integral};
 use crate::carlson::quadrature::MAX_DIMENSION;
+use crate::carlson::{IntegralError, IntegralSettings, Method, by_quadrature, connected, draws, ln_integral};
 use crate::option::OptionId;
 use crate::posterior::Posterior;
 use crate::posterior::potential::Potential;
@@ -71,9 +71,8 @@ impl Posterior {
 
     /// The joint potential of the components and unexplored options that a presentation touches, and its members there.
     fn touched(&self, presentation: &Presentation) -> (Potential, Vec<u32>) {
-        let holds = |options: &[u32]| {
-            presentation.members().iter().any(|&option| options.binary_search(&u32::from(option)).is_ok())
-        };
+        let holds =
+            |options: &[u32]| presentation.members().iter().any(|&option| options.binary_search(&u32::from(option)).is_ok());
         let (mut options, mut a, mut columns, mut mass) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
         for component in self.components().iter().filter(|component| holds(&component.options)) {
             let shift = options.len() as u32;

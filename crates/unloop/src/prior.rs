@@ -131,10 +131,7 @@ impl Prior {
     ///
     /// # Errors
     /// As [`per_option`](Self::per_option); if a β is negative or not finite, Σβ ≠ Σα, or the prior is improper.
-    pub fn general(
-        alpha: impl Into<Vec<f64>>,
-        beta: impl IntoIterator<Item = (Presentation, f64)>,
-    ) -> Result<Self, PriorError> {
+    pub fn general(alpha: impl Into<Vec<f64>>, beta: impl IntoIterator<Item = (Presentation, f64)>) -> Result<Self, PriorError> {
         let mut prior = Self::per_option(alpha)?;
         let Alpha::PerOption(alpha) = &mut prior.alpha else { return Ok(prior) };
         let option_count = alpha.len();

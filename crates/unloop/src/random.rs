@@ -47,7 +47,11 @@ mod tests {
             let draws: Vec<f64> = (0..50_000).map(|_| ln_gamma_draw(shape, &mut rng)).collect();
             // P(ln G ≤ x) = P(shape, eˣ); below rounding of eˣ the leading term eˣᵃ/Γ(a+1).
             let cdf = |x: f64| {
-                if x < -700.0 { (shape * x - statrs::function::gamma::ln_gamma(shape + 1.0)).exp() } else { gamma_lr(shape, x.exp()) }
+                if x < -700.0 {
+                    (shape * x - statrs::function::gamma::ln_gamma(shape + 1.0)).exp()
+                } else {
+                    gamma_lr(shape, x.exp())
+                }
             };
             ks::one_sample(&draws, cdf, LEVEL).assert_passes(&format!("ln Gamma({shape})"));
         }

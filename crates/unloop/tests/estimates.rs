@@ -172,10 +172,7 @@ fn one_option_is_trivial() {
 fn bad_points_and_settings_are_named() {
     let posterior = posterior(&[1.0; 3], &[(&[0, 1], &[3.0, 2.0])]);
     let option = |k| OptionId::new(k);
-    assert_eq!(
-        posterior.ln_density(Basis::Log, &[0.0, 1.0]),
-        Err(PosteriorError::Dimension { found: 2, expected: 3 })
-    );
+    assert_eq!(posterior.ln_density(Basis::Log, &[0.0, 1.0]), Err(PosteriorError::Dimension { found: 2, expected: 3 }));
     assert!(matches!(
         posterior.gradient(Basis::Log, &[0.0, f64::NAN, 0.0]),
         Err(PosteriorError::Coordinate { option: k, .. }) if k == option(1)

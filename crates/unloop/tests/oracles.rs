@@ -13,11 +13,8 @@ const DENSITY_TOLERANCE: f64 = 1e-10;
 const MAP_TOLERANCE: f64 = 1e-9;
 
 fn posterior(case: &PosteriorCase) -> Posterior {
-    let rows: Vec<(Vec<u32>, Vec<f64>)> = case
-        .presentations
-        .iter()
-        .map(|row| (row.options.iter().map(|&k| k as u32).collect(), row.chosen.clone()))
-        .collect();
+    let rows: Vec<(Vec<u32>, Vec<f64>)> =
+        case.presentations.iter().map(|row| (row.options.iter().map(|&k| k as u32).collect(), row.chosen.clone())).collect();
     let rows: Vec<(&[u32], &[f64])> = rows.iter().map(|(members, chosen)| (&members[..], &chosen[..])).collect();
     let prior = Prior::per_option(case.alpha.clone()).expect("reference priors are valid");
     Posterior::new(&prior, &statistics(case.alpha.len(), &rows)).expect("reference data are valid")
@@ -37,7 +34,11 @@ fn evidence_and_r_match() {
     for_each_case(|case, posterior| {
         let evidence = posterior.ln_evidence().unwrap();
         let r = posterior.ln_r().unwrap();
-        println!("  evidence {evidence:?}, off by {:e}; R off by {:e}", evidence.ln_value - case.log_evidence, r.ln_value - case.log_r);
+        println!(
+            "  evidence {evidence:?}, off by {:e}; R off by {:e}",
+            evidence.ln_value - case.log_evidence,
+            r.ln_value - case.log_r
+        );
         assert!(evidence.method < Method::ImportanceSampling);
         assert!(distance(&[evidence.ln_value, r.ln_value], &[case.log_evidence, case.log_r]) < INTEGRAL_TOLERANCE);
         assert!((evidence.ln_value - case.log_evidence).abs() < evidence.error + case.accuracy + 1e-12 * case.log_evidence.abs());

@@ -101,10 +101,16 @@ fn icons() {
     let Some(data) = Choices::read("climate_icons.csv") else { return };
     let (theta, likelihood) = data.fit();
     let maximum = [
-        ("NB", 0.252_303_253), ("L", 0.173_643_634), ("PB", 0.224_585_280), ("THC", 0.170_104_320), ("OA", 0.110_691_324), ("WAIS", 0.068_672_190),
+        ("NB", 0.252_303_253),
+        ("L", 0.173_643_634),
+        ("PB", 0.224_585_280),
+        ("THC", 0.170_104_320),
+        ("OA", 0.110_691_324),
+        ("WAIS", 0.068_672_190),
     ];
     data.check(&theta, &maximum, 9);
-    let published = [("NB", 0.252_304), ("L", 0.173_644), ("PB", 0.224_582), ("THC", 0.170_113), ("OA", 0.110_686), ("WAIS", 0.068_671)];
+    let published =
+        [("NB", 0.252_304), ("L", 0.173_644), ("PB", 0.224_582), ("THC", 0.170_113), ("OA", 0.110_686), ("WAIS", 0.068_671)];
     data.check_near(&theta, &published);
     printed(likelihood, -174.997_435, 6);
     let evidence = data.flat().ln_evidence().unwrap();
@@ -161,8 +167,14 @@ fn nascar() {
     let (theta, likelihood) = data.fit();
     printed(likelihood, -4191.0973, 4);
     let relative: Vec<f64> = theta.iter().map(|x| (x / theta[data.id("Austin Cameron")]).ln()).collect();
-    let published =
-        [("PJ Jones", 4.15), ("Scott Pruett", 3.62), ("Mark Martin", 2.08), ("Dave Marcis", 0.03), ("Dick Trickle", -0.31), ("Joe Varde", -0.15)];
+    let published = [
+        ("PJ Jones", 4.15),
+        ("Scott Pruett", 3.62),
+        ("Mark Martin", 2.08),
+        ("Dave Marcis", 0.03),
+        ("Dick Trickle", -0.31),
+        ("Joe Varde", -0.15),
+    ];
     data.check(&relative, &published, 2);
     // All drivers, each with half a win and half a loss against a ghost.
     let mut ghost = Choices::from_rows(&rows, |_| true).unwrap();
@@ -175,8 +187,16 @@ fn nascar() {
     let (theta, _) = ghost.fit();
     let relative: Vec<f64> = theta.iter().map(|x| (x / theta[ghost.id("Austin Cameron")]).ln()).collect();
     let published = [
-        ("PJ Jones", 3.20), ("Scott Pruett", 2.77), ("Mark Martin", 1.91), ("Dave Marcis", 0.02), ("Dick Trickle", -0.38),
-        ("Joe Varde", -0.12), ("Andy Hillenburg", -2.17), ("Gary Bradberry", -1.74), ("Jason Hedlesky", -1.59), ("Randy Renfrow", -1.77),
+        ("PJ Jones", 3.20),
+        ("Scott Pruett", 2.77),
+        ("Mark Martin", 1.91),
+        ("Dave Marcis", 0.02),
+        ("Dick Trickle", -0.38),
+        ("Joe Varde", -0.12),
+        ("Andy Hillenburg", -2.17),
+        ("Gary Bradberry", -1.74),
+        ("Jason Hedlesky", -1.59),
+        ("Randy Renfrow", -1.77),
     ];
     ghost.check(&relative, &published, 2);
 }
@@ -213,8 +233,14 @@ fn battles_with_ties() {
     }
     let (theta, _) = data.fit();
     let published = [
-        ("GPT 4", 0.041_218), ("Platypus-2 Instruct (70B)", 0.029_233), ("command", 0.028_852), ("ReMM SLERP L2 13B", 0.027_150),
-        ("LLaMA-2-Chat (70B)", 0.026_384), ("Dolly v2 (3B)", 0.006_294), ("Vicuna-FastChat-T5 (3B)", 0.006_304), ("Dolly v2 (7B)", 0.006_343),
+        ("GPT 4", 0.041_218),
+        ("Platypus-2 Instruct (70B)", 0.029_233),
+        ("command", 0.028_852),
+        ("ReMM SLERP L2 13B", 0.027_150),
+        ("LLaMA-2-Chat (70B)", 0.026_384),
+        ("Dolly v2 (3B)", 0.006_294),
+        ("Vicuna-FastChat-T5 (3B)", 0.006_304),
+        ("Dolly v2 (7B)", 0.006_343),
     ];
     data.check(&theta, &published, 6);
 }

@@ -30,9 +30,9 @@ impl Weighted {
         let d = (n - 1) as f64;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let chi_squared = ChiSquared::new(DEGREES).ok();
-        let ln_constant = ln_gamma(0.5 * (DEGREES + d)) - ln_gamma(0.5 * DEGREES)
-            - 0.5 * d * (DEGREES * std::f64::consts::PI).ln()
-            + 0.5 * mode.factor.ln_minor();
+        let ln_constant =
+            ln_gamma(0.5 * (DEGREES + d)) - ln_gamma(0.5 * DEGREES) - 0.5 * d * (DEGREES * std::f64::consts::PI).ln()
+                + 0.5 * mode.factor.ln_minor();
         let shares = mode.point.shares();
         let mut workspace = potential.columns.workspace();
         // product() needs the curvatures of the mode in this workspace.

@@ -32,9 +32,9 @@ use thiserror::Error;
 use crate::estimate::laplace::{LaplaceError, Mode};
 use crate::margins::check_slack;
 use crate::option::{Listed, OptionId};
+use crate::posterior::Posterior;
 use crate::posterior::columns::Columns;
 use crate::posterior::potential::Potential;
-use crate::posterior::Posterior;
 use crate::presentation::Presentation;
 use crate::sampler::tree::{Tree, ln_beta};
 use importance::Weighted;
@@ -316,7 +316,11 @@ impl Posterior {
 /// ln ∫ exp f over η modulo a shift, for one connected component.
 pub(crate) fn ln_integral(potential: &Potential, settings: &IntegralSettings) -> Result<LnEstimate, IntegralError> {
     if let Some(tree) = Tree::of_potential(potential) {
-        return Ok(LnEstimate { ln_value: tree.ln_normaliser(), method: Method::ClosedForm, error: 1e-14 * tree.ln_normaliser().abs() });
+        return Ok(LnEstimate {
+            ln_value: tree.ln_normaliser(),
+            method: Method::ClosedForm,
+            error: 1e-14 * tree.ln_normaliser().abs(),
+        });
     }
     let primal = potential.option_count() - 1;
     let dual = dual_if_smaller(potential, primal);

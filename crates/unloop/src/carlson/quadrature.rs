@@ -133,7 +133,8 @@ impl<'a> Grid<'a> {
         let mut line = Line::new(self, h, count, functions);
         let mut centres = vec![0_i64; self.axes.len()];
         let mut largest = 0.0;
-        let complete = self.sum_axis(0, &self.mode.clone(), h, shift, &mut line, &mut centres, &mut largest, &mut sums, evaluations);
+        let complete =
+            self.sum_axis(0, &self.mode.clone(), h, shift, &mut line, &mut centres, &mut largest, &mut sums, evaluations);
         complete.then_some(sums)
     }
 
@@ -367,7 +368,8 @@ mod tests {
         const SEEDS: u64 = 200;
         // 200 squared standard normals have a mean of 1 ± 0.1; five standard errors, and room for the weights' own skew.
         const ALLOWED: std::ops::Range<f64> = 0.5..1.5;
-        let columns = vec![(vec![0, 1], 5.0), (vec![1, 2], 7.0), (vec![2, 3], 5.0), (vec![0, 2, 4], 7.0), (vec![0, 1, 2, 3, 4], 5.0)];
+        let columns =
+            vec![(vec![0, 1], 5.0), (vec![1, 2], 7.0), (vec![2, 3], 5.0), (vec![0, 2, 4], 7.0), (vec![0, 1, 2, 3, 4], 5.0)];
         let potential = connected(vec![6.0, 7.0, 9.0, 4.0, 3.0], columns);
         let exact = integral(&potential);
         let mut squares = 0.0;

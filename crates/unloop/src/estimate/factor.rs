@@ -61,7 +61,11 @@ impl Factor {
             let dense = assemble_dense(potential, point);
             let filled = dense.iter().filter(|&&x| x != 0.0).count();
             // A pattern of less than a quarter may have a sparse factor worth its bookkeeping.
-            if n > 64 && filled < n * n / 8 { sparse_or_dense(sparsify(n, &dense), &diagonal)? } else { dense_factor(&dense, &diagonal)? }
+            if n > 64 && filled < n * n / 8 {
+                sparse_or_dense(sparsify(n, &dense), &diagonal)?
+            } else {
+                dense_factor(&dense, &diagonal)?
+            }
         } else {
             sparse_or_dense(assemble_sparse(potential, point), &diagonal)?
         };
@@ -120,9 +124,7 @@ impl Factor {
         match &self.kind {
             Kind::Dense(llt) => Box::new((0..llt.L().nrows()).map(|k| llt.L()[(k, k)])),
             Kind::Sparse { symbolic, values } => match symbolic.raw() {
-                SymbolicCholeskyRaw::Simplicial(pattern) => {
-                    Box::new(pattern.col_ptr().windows(2).map(|ends| values[ends[0]]))
-                }
+                SymbolicCholeskyRaw::Simplicial(pattern) => Box::new(pattern.col_ptr().windows(2).map(|ends| values[ends[0]])),
                 SymbolicCholeskyRaw::Supernodal(_) => Box::new(std::iter::once(f64::NAN)),
             },
         }
@@ -206,12 +208,10 @@ fn sparse_or_dense(mut lower: Lower, diagonal: &[f64]) -> Result<Kind, FactorErr
         lower.values[lower.starts[j]] = *d;
     }
     let pattern = SymbolicSparseColMatRef::new_checked(n, n, &lower.starts, None, &lower.rows);
-    let params = CholeskySymbolicParams {
-        supernodal_flop_ratio_threshold: SupernodalThreshold::FORCE_SIMPLICIAL,
-        ..Default::default()
-    };
-    let symbolic = factorize_symbolic_cholesky(pattern, Side::Lower, SymmetricOrdering::Amd, params)
-        .map_err(|_| FactorError::TooLarge)?;
+    let params =
+        CholeskySymbolicParams { supernodal_flop_ratio_threshold: SupernodalThreshold::FORCE_SIMPLICIAL, ..Default::default() };
+    let symbolic =
+        factorize_symbolic_cholesky(pattern, Side::Lower, SymmetricOrdering::Amd, params).map_err(|_| FactorError::TooLarge)?;
     let work: f64 = match symbolic.raw() {
         SymbolicCholeskyRaw::Simplicial(pattern) => {
             pattern.col_ptr().windows(2).map(|ends| ((ends[1] - ends[0]) as f64).powi(2)).sum()

@@ -13,8 +13,8 @@ use thiserror::Error;
 use super::newton::{Optimum, maximise};
 use crate::margins::check_slack;
 use crate::option::{Listed, OptionId};
-use crate::posterior::{Basis, Component, Posterior, PosteriorError};
 use crate::posterior::potential::Potential;
+use crate::posterior::{Basis, Component, Posterior, PosteriorError};
 
 /// How a maximum is searched.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +55,8 @@ pub enum MapError {
     /// The density grows without bound.
     #[error(
         "the density on the simplex is unbounded: it grows as the preferences of options {} go to 0, \
-         because α + y < 1 there; use the log basis or a larger α", Listed(options)
+         because α + y < 1 there; use the log basis or a larger α",
+        Listed(options)
     )]
     Unbounded {
         /// Options whose preference goes to 0.
@@ -64,7 +65,8 @@ pub enum MapError {
     /// The supremum lies on the boundary.
     #[error(
         "no interior maximum: options {} were never chosen over any other, so the density on the simplex \
-         is largest with them at 0; use the log basis or α > 1", Listed(options)
+         is largest with them at 0; use the log basis or α > 1",
+        Listed(options)
     )]
     AtZero {
         /// Options whose preference would be 0.
@@ -122,13 +124,7 @@ impl Posterior {
             Basis::Log => self.log_masses(),
             Basis::Simplex => self.simplex_masses()?,
         };
-        let mut map = Map {
-            theta: vec![0.0; self.option_count()],
-            basis,
-            iterations: 0,
-            gradient_norm: 0.0,
-            converged: true,
-        };
+        let mut map = Map { theta: vec![0.0; self.option_count()], basis, iterations: 0, gradient_norm: 0.0, converged: true };
         for (&k, mass) in self.unexplored_indices().iter().zip(&masses.unexplored) {
             map.theta[k as usize] = *mass;
         }
@@ -234,11 +230,7 @@ impl Masses {
 /// The potential whose log-basis maximum is the simplex maximum of a component.
 fn lowered(component: &Component) -> Potential {
     let Potential { a, whole, columns } = &component.potential;
-    Potential {
-        a: a.iter().map(|a| a - 1.0).collect(),
-        whole: whole - a.len() as f64,
-        columns: columns.clone(),
-    }
+    Potential { a: a.iter().map(|a| a - 1.0).collect(), whole: whole - a.len() as f64, columns: columns.clone() }
 }
 
 /// Why a maximum on the simplex was not reached, if it is because there is none.

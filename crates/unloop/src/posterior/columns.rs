@@ -64,11 +64,7 @@ impl Builder {
         sizes.sort_unstable();
         let groups = sizes
             .iter()
-            .map(|&(size, count)| Group {
-                size,
-                members: Vec::with_capacity(size * count),
-                weights: Vec::with_capacity(count),
-            })
+            .map(|&(size, count)| Group { size, members: Vec::with_capacity(size * count), weights: Vec::with_capacity(count) })
             .collect();
         let by_size = sizes.iter().enumerate().map(|(g, &(size, _))| (size, g)).collect();
         Self { option_count, groups, by_size }
@@ -108,24 +104,9 @@ impl Columns {
         builder.finish()
     }
 
-    /// Number of options n.
-    pub(crate) fn option_count(&self) -> usize {
-        self.option_count
-    }
-
     /// Number of columns.
     pub(crate) fn len(&self) -> usize {
         self.groups.iter().map(|group| group.weights.len()).sum()
-    }
-
-    /// Σ|C|.
-    pub(crate) fn member_count(&self) -> usize {
-        self.groups.iter().map(|group| group.members.len()).sum()
-    }
-
-    /// Σ_C b_C.
-    pub(crate) fn total_weight(&self) -> f64 {
-        self.groups.iter().flat_map(|group| &group.weights).sum()
     }
 
     /// Columns with their weights, by size.
@@ -174,13 +155,7 @@ impl Columns {
 
     /// As [`rates`](Self::rates); besides c_k = Σ_{C∋k} b_C/S_C² into `squares`, and each b_C/S_C² kept for
     /// [`product`](Self::product).
-    pub(crate) fn rates_and_squares(
-        &self,
-        lambda: &[f64],
-        rates: &mut [f64],
-        squares: &mut [f64],
-        workspace: &mut Workspace,
-    ) {
+    pub(crate) fn rates_and_squares(&self, lambda: &[f64], rates: &mut [f64], squares: &mut [f64], workspace: &mut Workspace) {
         self.for_strands(workspace, |pieces, strand| {
             strand.sums.clear();
             strand.sums.resize(self.option_count, [0.0; 2]);

@@ -57,7 +57,8 @@ pub enum PosteriorError {
     /// Counts of choices and presentations that no choices can have.
     #[error(
         "options {} were chosen {chosen} times from presentations answered {presented} times: \
-         a choice was withdrawn that had not been recorded", Listed(options)
+         a choice was withdrawn that had not been recorded",
+        Listed(options)
     )]
     Unbalanced {
         /// A connected component.
@@ -139,11 +140,7 @@ impl Posterior {
         Self::compile(alpha, columns.map(|(set, beta)| (indices(set), *beta)).collect(), statistics)
     }
 
-    fn compile(
-        alpha: Vec<f64>,
-        prior_columns: Vec<(Vec<u32>, f64)>,
-        statistics: &Statistics,
-    ) -> Result<Self, PosteriorError> {
+    fn compile(alpha: Vec<f64>, prior_columns: Vec<(Vec<u32>, f64)>, statistics: &Statistics) -> Result<Self, PosteriorError> {
         let option_count = alpha.len();
         let mut sets = statistics.links();
         let mut linked: Vec<bool> = (0..option_count as u32).map(|k| statistics.is_explored(OptionId::new(k))).collect();

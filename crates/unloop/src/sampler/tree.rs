@@ -74,9 +74,7 @@ impl Posterior {
             }));
             masses.push(Child { block: Block::Node(nodes.len() as u32 - 1), a: component.mass });
         }
-        masses.extend(
-            self.unexplored_indices().iter().map(|&k| Child { block: Block::Option(k), a: self.alpha()[k as usize] }),
-        );
+        masses.extend(self.unexplored_indices().iter().map(|&k| Child { block: Block::Option(k), a: self.alpha()[k as usize] }));
         // A single component is its own root; so is its tree.
         if masses.len() > 1 || nodes.is_empty() {
             nodes.push(Node { children: masses });

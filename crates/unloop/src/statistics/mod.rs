@@ -36,7 +36,7 @@ use crate::option::{Listed, OptionId};
 use crate::presentation::{Choice, Presentation, PresentationError, sort_members};
 
 pub(crate) use components::{DisjointSets, label};
-use store::Store;
+use store::{Block, Store};
 
 /// Weights that are multiples of this add up without rounding (up to 2³³).
 pub const WEIGHT_UNIT: f64 = 1.0 / (1 << 20) as f64;
@@ -170,7 +170,7 @@ impl Statistics {
             check_weight(count)?;
             let mut members: Vec<OptionId> = members.into_iter().collect();
             sort_members(&mut members)?;
-            statistics.check_known(&members)?;
+            check_known(&members, chosen.len())?;
             statistics.add_presented(&members, store::hash(&members), count)?;
             presented += count;
         }
@@ -221,41 +221,49 @@ impl Statistics {
         &mut self,
         choices: impl IntoIterator<Item = (C, OptionId, f64)>,
     ) -> Result<(), RowError> {
-        /// Choices looked up together: enough to overlap the misses of a large table.
-        const TOGETHER: usize = 64;
-        let mut staged: Vec<(usize, OptionId, f64, u64)> = Vec::with_capacity(TOGETHER);
-        let mut members: Vec<OptionId> = Vec::new();
-        let (mut choices, mut row) = (choices.into_iter(), 0);
+        let mut choices = choices.into_iter();
+        let (mut next, mut checked) = (Batch::default(), Batch::default());
+        let mut row = 0;
         loop {
-            staged.clear();
-            members.clear();
-            let mut refused = None;
-            for (presented, chosen, weight) in choices.by_ref().take(TOGETHER) {
-                let start = members.len();
-                members.extend(presented);
-                if let Err(error) = self.check(&mut members[start..], chosen, weight) {
-                    refused = Some(error);
-                    break;
-                }
-                staged.push((members.len(), chosen, weight, store::hash(&members[start..])));
+            next.read(&mut choices);
+            let last = next.rows.is_empty();
+            // While one batch is looked up and counted, the one after it is sorted and hashed, and memory made ready.
+            let (option_count, room) = (self.chosen.len(), self.store.wants_spare());
+            let (recorded, spare) = join(
+                || self.record_batch(&checked),
+                || {
+                    next.check(option_count);
+                    room.map(Block::touched)
+                },
+            );
+            if spare.is_some() || last {
+                self.store.set_spare(spare.filter(|_| !last));
             }
-            self.store.touch(staged.iter().map(|&(.., hash)| hash));
-            let mut start = 0;
-            for &(end, chosen, weight, hash) in &staged {
-                let recorded = self.chosen[chosen.index()];
-                check_sum(recorded, weight)
-                    .and_then(|()| self.add_presented(&members[start..end], hash, weight))
-                    .map_err(|error| RowError { row, error })?;
-                self.chosen[chosen.index()] = recorded + weight;
-                start = end;
-                row += 1;
-            }
-            match refused {
+            recorded.map_err(|(place, error)| RowError { row: row + place, error })?;
+            row += checked.rows.len();
+            match checked.refused.take() {
                 Some(error) => return Err(RowError { row, error }),
-                None if staged.len() < TOGETHER => return Ok(()),
-                None => {}
+                None if last => return Ok(()),
+                None => std::mem::swap(&mut next, &mut checked),
             }
         }
+    }
+
+    /// Records a checked batch; the row and the reason if one is refused.
+    fn record_batch(&mut self, batch: &Batch) -> Result<(), (usize, StatisticsError)> {
+        let mut start = 0;
+        for (group, rows) in batch.rows.chunks(TOGETHER).enumerate() {
+            self.store.touch(rows.iter().map(|row| row.hash));
+            for (i, row) in rows.iter().enumerate() {
+                let recorded = self.chosen[row.chosen.index()];
+                check_sum(recorded, row.weight)
+                    .and_then(|()| self.add_presented(&batch.members[start..row.end], row.hash, row.weight))
+                    .map_err(|error| (group * TOGETHER + i, error))?;
+                self.chosen[row.chosen.index()] = recorded + row.weight;
+                start = row.end;
+            }
+        }
+        Ok(())
     }
 
     /// Records a choice, with a weight; a tie as equal parts.
@@ -397,7 +405,7 @@ impl Statistics {
 
     /// Distinct presentations (members ascending) with their positive counts, in order of first recording.
     pub fn iter(&self) -> impl Iterator<Item = (&[OptionId], f64)> {
-        self.store.blocks().iter().flat_map(store::Block::iter).filter(|&(_, count)| count > 0.0)
+        self.store.blocks().iter().flat_map(Block::iter).filter(|&(_, count)| count > 0.0)
     }
 
     /// As [`iter`](Self::iter), in the order of the members: the same for statistics that are equal, however they came about.
@@ -459,38 +467,16 @@ impl Statistics {
         let mut members = std::mem::take(&mut self.scratch);
         members.clear();
         members.extend(presented);
-        self.check(&mut members, chosen, weight)?;
+        check_row(&mut members, chosen, weight, self.chosen.len())?;
         Ok(members)
-    }
-
-    /// Sorts and checks the members of a presentation, a choice from it and its weight.
-    fn check(&self, members: &mut [OptionId], chosen: OptionId, weight: f64) -> Result<(), StatisticsError> {
-        check_weight(weight)?;
-        sort_members(members)?;
-        self.check_known(members)?;
-        if members.contains(&chosen) {
-            Ok(())
-        } else {
-            Err(PresentationError::NotPresented { option: chosen }.into())
-        }
     }
 
     /// Members of a choice, if they are known and the weight is one.
     fn check_choice<'a>(&self, choice: &'a Choice, weight: f64) -> Result<&'a [OptionId], StatisticsError> {
         check_weight(weight)?;
         let members = choice.presentation().members();
-        self.check_known(members)?;
+        check_known(members, self.chosen.len())?;
         Ok(members)
-    }
-
-    /// Checks the largest of sorted members.
-    fn check_known(&self, members: &[OptionId]) -> Result<(), StatisticsError> {
-        match members.last() {
-            Some(&option) if option.index() >= self.chosen.len() => {
-                Err(StatisticsError::UnknownOption { option, option_count: self.chosen.len() })
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Adds to μ of a presentation.
@@ -539,7 +525,7 @@ impl Statistics {
         let mut store = Store::with_capacity(self.iter().count());
         self.degree.fill(0);
         self.distinct = 0;
-        for (members, count) in self.store.blocks().iter().flat_map(store::Block::iter).filter(|&(_, count)| count > 0.0) {
+        for (members, count) in self.store.blocks().iter().flat_map(Block::iter).filter(|&(_, count)| count > 0.0) {
             if let Some(entry) = store.find_or_insert(members) {
                 *store.count_mut(entry) = count;
                 self.distinct += 1;
@@ -573,6 +559,79 @@ impl fmt::Debug for Statistics {
             .field("distinct", &self.distinct)
             .field("total", &self.total())
             .finish_non_exhaustive()
+    }
+}
+
+/// Choices read ahead by [`Statistics::record_all`].
+#[derive(Default)]
+struct Batch {
+    members: Vec<OptionId>,
+    rows: Vec<BatchRow>,
+    /// Why the row after the last was refused.
+    refused: Option<StatisticsError>,
+}
+
+struct BatchRow {
+    /// End of its members.
+    end: usize,
+    chosen: OptionId,
+    weight: f64,
+    hash: u64,
+}
+
+/// Choices read ahead at a time: their members stay in the cache.
+const BATCH: usize = 4_096;
+/// Choices looked up together: enough to overlap the misses of a large table.
+const TOGETHER: usize = 64;
+
+impl Batch {
+    fn read<C: IntoIterator<Item = OptionId>>(&mut self, choices: &mut impl Iterator<Item = (C, OptionId, f64)>) {
+        self.members.clear();
+        self.rows.clear();
+        for (presented, chosen, weight) in choices.take(BATCH) {
+            self.members.extend(presented);
+            self.rows.push(BatchRow { end: self.members.len(), chosen, weight, hash: 0 });
+        }
+    }
+
+    /// Sorts, checks and hashes; cuts at the first row that is refused.
+    fn check(&mut self, option_count: usize) {
+        let mut start = 0;
+        for i in 0..self.rows.len() {
+            let row = &mut self.rows[i];
+            let members = &mut self.members[start..row.end];
+            if let Err(error) = check_row(members, row.chosen, row.weight, option_count) {
+                self.rows.truncate(i);
+                self.refused = Some(error);
+                return;
+            }
+            row.hash = store::hash(members);
+            start = row.end;
+        }
+    }
+}
+
+/// Both, in parallel where there are threads.
+fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    #[cfg(feature = "parallel")]
+    return rayon::join(a, b);
+    #[cfg(not(feature = "parallel"))]
+    (a(), b())
+}
+
+/// Sorts and checks the members of a presentation, a choice from it and its weight.
+fn check_row(members: &mut [OptionId], chosen: OptionId, weight: f64, option_count: usize) -> Result<(), StatisticsError> {
+    check_weight(weight)?;
+    sort_members(members)?;
+    check_known(members, option_count)?;
+    if members.contains(&chosen) { Ok(()) } else { Err(PresentationError::NotPresented { option: chosen }.into()) }
+}
+
+/// Checks the largest of sorted members.
+fn check_known(members: &[OptionId], option_count: usize) -> Result<(), StatisticsError> {
+    match members.last() {
+        Some(&option) if option.index() >= option_count => Err(StatisticsError::UnknownOption { option, option_count }),
+        _ => Ok(()),
     }
 }
 

@@ -21,6 +21,8 @@ const MAX_ENTRIES: usize = 1 << 31;
 const MIN_SLOT_BITS: u32 = 4;
 /// Slots of a part of the table that fits the cache while the table is rebuilt: 256 kB.
 const PART_SLOT_BITS: u32 = 16;
+/// Blocks dealt out before the parts are filled: bounds the memory that rebuilding takes, to 8 MB.
+const PART_BLOCKS: usize = 16;
 
 /// Number of an entry: its block and its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,30 @@ impl Block {
         Self { offsets: vec![0], members: Vec::new(), counts: Vec::new() }
     }
 
+    /// An empty block with room for as much as a full one holds: growing buffers step by step moves them through memory.
+    fn with_room(room: Room) -> Self {
+        let mut offsets = Vec::with_capacity(room.entries + 1);
+        offsets.push(0);
+        Self { offsets, members: Vec::with_capacity(room.members), counts: Vec::with_capacity(room.entries) }
+    }
+
+    fn room(&self) -> Room {
+        Room { entries: self.counts.len(), members: self.members.len() }
+    }
+
+    /// As [`with_room`](Self::with_room), with every page written once: the first touch of fresh memory is slow, and another
+    /// thread may have the time.
+    pub(crate) fn touched(room: Room) -> Self {
+        let mut block = Self::with_room(room);
+        block.offsets.resize(room.entries + 1, 0);
+        block.offsets.truncate(1);
+        block.members.resize(room.members, OptionId::default());
+        block.members.clear();
+        block.counts.resize(room.entries, 0.0);
+        block.counts.clear();
+        block
+    }
+
     fn is_full_for(&self, size: usize) -> bool {
         self.counts.len() == BLOCK_ENTRIES || (!self.members.is_empty() && self.members.len() + size > BLOCK_MEMBERS)
     }
@@ -78,10 +104,19 @@ impl Block {
     }
 }
 
+/// What a block holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    entries: usize,
+    members: usize,
+}
+
 /// The distinct presentations with their counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     blocks: Vec<Block>,
+    /// A block made in advance for when the last is full.
+    spare: Option<Block>,
     entries: usize,
     slots: Vec<u32>,
     /// The table has 2^slot_bits slots.
@@ -90,7 +125,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn new() -> Self {
-        Self { blocks: Vec::new(), entries: 0, slots: Vec::new(), slot_bits: 0 }
+        Self { blocks: Vec::new(), spare: None, entries: 0, slots: Vec::new(), slot_bits: 0 }
     }
 
     pub(crate) fn with_capacity(entries: usize) -> Self {
@@ -156,14 +191,18 @@ impl Store {
             Err(slot) => slot,
         };
         if self.blocks.last().is_none_or(|block| block.is_full_for(members.len())) {
-            if let Some(full) = self.blocks.last_mut() {
-                full.shrink();
-            }
+            let next = match self.blocks.last_mut() {
+                Some(full) => {
+                    full.shrink();
+                    self.spare.take().unwrap_or_else(|| Block::with_room(full.room()))
+                }
+                None => Block::new(),
+            };
             // Blocks closed early leave numbers unused; those must fit the slots' entry bits too.
             if self.blocks.len() >= MAX_ENTRIES / BLOCK_ENTRIES {
                 return None;
             }
-            self.blocks.push(Block::new());
+            self.blocks.push(next);
         }
         let block = self.blocks.len() - 1;
         let last = &mut self.blocks[block];
@@ -181,8 +220,20 @@ impl Store {
         Some(entry)
     }
 
+    /// Room for the next block, if the last is nearly full and none was made in advance.
+    pub(crate) fn wants_spare(&self) -> Option<Room> {
+        match &self.blocks[..] {
+            [.., full, last] if self.spare.is_none() && last.counts.len() > full.counts.len() / 2 => Some(full.room()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn set_spare(&mut self, spare: Option<Block>) {
+        self.spare = spare;
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
-        4 * self.slots.capacity() + self.blocks.iter().map(Block::heap_bytes).sum::<usize>()
+        4 * self.slots.capacity() + self.blocks.iter().chain(&self.spare).map(Block::heap_bytes).sum::<usize>()
     }
 
     pub(crate) fn shrink_to_fit(&mut self) {
@@ -234,22 +285,29 @@ impl Store {
     fn resize_table(&mut self, slot_bits: u32) {
         self.slot_bits = slot_bits;
         self.slots = vec![0; 1 << slot_bits];
-        let part_bits = slot_bits.saturating_sub(PART_SLOT_BITS);
-        let mut parts: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 1 << part_bits];
-        let each = self.entries.div_ceil(1 << part_bits);
-        for part in &mut parts {
-            part.reserve(each + each / 8);
-        }
-        for (b, block) in self.blocks.iter().enumerate() {
-            for (place, (members, _)) in block.iter().enumerate() {
-                let hash = hash(members);
-                let slot = self.home(hash);
-                let value = self.slot_value(Entry::new(b, place), hash);
-                parts[slot >> PART_SLOT_BITS.min(slot_bits)].push((slot as u32, value));
+        let part_bits = PART_SLOT_BITS.min(slot_bits);
+        let mut parts: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 1 << (slot_bits - part_bits)];
+        let blocks = std::mem::take(&mut self.blocks);
+        for (b, blocks_together) in blocks.chunks(PART_BLOCKS).enumerate() {
+            for (i, block) in blocks_together.iter().enumerate() {
+                for (place, (members, _)) in block.iter().enumerate() {
+                    let hash = hash(members);
+                    let slot = self.home(hash);
+                    let value = self.slot_value(Entry::new(b * PART_BLOCKS + i, place), hash);
+                    parts[slot >> part_bits].push((slot as u32, value));
+                }
+            }
+            for part in &mut parts {
+                self.fill(part.drain(..));
             }
         }
+        self.blocks = blocks;
+    }
+
+    /// Puts values into the first free slots from where they belong.
+    fn fill(&mut self, values: impl Iterator<Item = (u32, u32)>) {
         let mask = self.slots.len() - 1;
-        for (slot, value) in parts.into_iter().flatten() {
+        for (slot, value) in values {
             let mut slot = slot as usize;
             while self.slots[slot] != 0 {
                 slot = (slot + 1) & mask;

@@ -127,3 +127,27 @@ fn withdrawn_presentations_are_dropped_in_the_end() {
     assert!(statistics.heap_bytes() < full);
     assert_eq!(statistics.components().len(), 1);
 }
+
+/// A bad row among many: all before it are recorded, none after, and the error names its place; in any batch.
+#[test]
+fn many_choices_stop_at_the_first_bad_one() {
+    for bad in [0, 5, 4_095, 4_096, 9_000] {
+        let rows = (0..10_000).map(|i| (ids(&[i % 7, 7 + i % 5]), id(if i == bad { 50 } else { i % 7 }), 1.0));
+        let mut statistics = Statistics::new(12);
+        let error = statistics.record_all(rows).unwrap_err();
+        assert_eq!(error, RowError { row: bad as usize, error: PresentationError::NotPresented { option: id(50) }.into() });
+        assert_eq!(statistics.total(), f64::from(bad));
+    }
+    let mut statistics = Statistics::new(2);
+    statistics.record_all(std::iter::empty::<(Vec<OptionId>, OptionId, f64)>()).unwrap();
+    assert!(statistics.is_empty());
+    // As many as make several blocks, and once more.
+    let rows = || (0..200_000_u32).map(|i| (ids(&[i % 1_000, 1_000 + i / 1_000]), id(i % 1_000), 1.0));
+    let mut many = Statistics::new(1_200);
+    many.record_all(rows()).unwrap();
+    many.record_all(rows()).unwrap();
+    assert_eq!(many.distinct(), 200_000);
+    assert!(many.iter().all(|(_, count)| count == 2.0));
+    // At most 22 bytes and 4 for each member.
+    assert!(many.heap_bytes() < 200_000 * 30 + 4_000_000, "{}", many.heap_bytes());
+}
