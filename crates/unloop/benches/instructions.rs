@@ -1,7 +1,7 @@
 //! Instruction counts of the main operations on small cases: repeatable on noisy machines.
 //!
 //! Needs valgrind and the runner of the same version: `./bench.sh` installs both.
-#![allow(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(missing_docs, unused_qualifications, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

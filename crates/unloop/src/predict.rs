@@ -56,10 +56,10 @@ impl Posterior {
                 *out = lambda[i as usize] * inverse;
             }
         };
-        if potential.option_count() - 1 <= MAX_DIMENSION {
-            if let Some(integral) = by_quadrature(&potential, set.len(), &shares)? {
-                return Ok(Prediction { probabilities: integral.means, method: Method::Quadrature, error: integral.error });
-            }
+        if potential.option_count() - 1 <= MAX_DIMENSION
+            && let Some(integral) = by_quadrature(&potential, set.len(), &shares)?
+        {
+            return Ok(Prediction { probabilities: integral.means, method: Method::Quadrature, error: integral.error });
         }
         if let Some(prediction) = by_ratio(&potential, &set, settings)? {
             return Ok(prediction);

@@ -7,6 +7,9 @@ mod support;
 use testkit::reference::{ChoiceRow, choices};
 use unloop::{Basis, MapError, Method, OptionId, Options, Posterior, Prior, Statistics};
 
+/// A file, the log-likelihood at its maximum and some strengths.
+type Published = (&'static str, f64, &'static [(&'static str, f64)]);
+
 /// Choices with names; what was not chosen is left out.
 struct Choices {
     options: Options,
@@ -15,11 +18,11 @@ struct Choices {
 
 impl Choices {
     fn read(file: &str) -> Option<Self> {
-        Self::from_rows(&choices(file)?, |_| true)
+        Some(Self::from_rows(&choices(file)?, |_| true))
     }
 
     /// Without the options that `keep` refuses: they leave their presentations, and choices of them go.
-    fn from_rows(rows: &[ChoiceRow], keep: impl Fn(&str) -> bool) -> Option<Self> {
+    fn from_rows(rows: &[ChoiceRow], keep: impl Fn(&str) -> bool) -> Self {
         let mut options = Options::new();
         let mut list = Vec::new();
         for row in rows {
@@ -31,7 +34,7 @@ impl Choices {
         }
         let mut statistics = Statistics::new(options.len());
         statistics.record_all(list).unwrap();
-        Some(Self { options, statistics })
+        Self { options, statistics }
     }
 
     fn id(&self, name: &str) -> usize {
@@ -156,13 +159,13 @@ fn nascar() {
     const LAST: [&str; 4] = ["Andy Hillenburg", "Gary Bradberry", "Jason Hedlesky", "Randy Renfrow"];
     let Some(rows) = choices("nascar_2002.csv") else { return };
     // With all drivers there is no maximum, and the error names those who are in the way.
-    let all = Choices::from_rows(&rows, |_| true).unwrap();
+    let all = Choices::from_rows(&rows, |_| true);
     let Err(MapError::AtZero { options }) = all.flat().map(Basis::Simplex) else { panic!("a maximum for drivers always last") };
     let mut named: Vec<&str> = options.iter().map(|&k| all.options.name(k).unwrap()).collect();
     named.sort_unstable();
     assert_eq!(named, LAST);
     // Without them.
-    let data = Choices::from_rows(&rows, |name| !LAST.contains(&name)).unwrap();
+    let data = Choices::from_rows(&rows, |name| !LAST.contains(&name));
     assert_eq!(data.options.len(), 83);
     let (theta, likelihood) = data.fit();
     printed(likelihood, -4191.0973, 4);
@@ -177,7 +180,7 @@ fn nascar() {
     ];
     data.check(&relative, &published, 2);
     // All drivers, each with half a win and half a loss against a ghost.
-    let mut ghost = Choices::from_rows(&rows, |_| true).unwrap();
+    let mut ghost = Choices::from_rows(&rows, |_| true);
     let id = ghost.options.intern("ghost").unwrap();
     ghost.statistics.grow(88);
     for k in (0..87).map(OptionId::new) {
@@ -204,7 +207,7 @@ fn nascar() {
 /// The log-likelihood at the maximum of the other files, and their first strengths.
 #[test]
 fn maxima_of_the_other_files() {
-    let table: [(&str, f64, &[(&str, f64)]); 7] = [
+    let table: [Published; 7] = [
         ("bean_trials_nicaragua.csv", -1497.7327, &[("INTA Sequia", 0.134_36), ("ALS 0532-6", 0.083_55)]),
         ("cassava_tasting.csv", -1696.1888, &[("TMS6", 0.163_81), ("Akpu", 0.026_81)]),
         ("country_populations.csv", -2121.4027, &[("China", 0.213_12), ("Japan", 0.051_64)]),
@@ -225,7 +228,7 @@ fn maxima_of_the_other_files() {
 #[test]
 fn battles_with_ties() {
     let Some(rows) = choices("llm_battles_crowd.csv") else { return };
-    let mut data = Choices::from_rows(&rows, |_| true).unwrap();
+    let mut data = Choices::from_rows(&rows, |_| true);
     for row in rows.iter().filter(|row| row.chosen.is_none()) {
         let members: Vec<OptionId> = row.presented.iter().map(|name| data.options.get(name).unwrap()).collect();
         let tie = unloop::Presentation::new(members.clone()).unwrap().tie(members).unwrap();

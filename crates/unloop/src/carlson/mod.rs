@@ -324,15 +324,15 @@ pub(crate) fn ln_integral(potential: &Potential, settings: &IntegralSettings) ->
     }
     let primal = potential.option_count() - 1;
     let dual = dual_if_smaller(potential, primal);
-    if let Some(dual) = dual.filter(|dual| dual.option_count() - 1 <= MAX_DIMENSION) {
-        if let Some(integral) = by_quadrature(&dual.potential, 0, &|_, _| {})? {
-            return Ok(quadrature_estimate(&integral, dual.shift));
-        }
+    if let Some(dual) = dual.filter(|dual| dual.option_count() - 1 <= MAX_DIMENSION)
+        && let Some(integral) = by_quadrature(&dual.potential, 0, &|_, _| {})?
+    {
+        return Ok(quadrature_estimate(&integral, dual.shift));
     }
-    if primal <= MAX_DIMENSION {
-        if let Some(integral) = by_quadrature(potential, 0, &|_, _| {})? {
-            return Ok(quadrature_estimate(&integral, 0.0));
-        }
+    if primal <= MAX_DIMENSION
+        && let Some(integral) = by_quadrature(potential, 0, &|_, _| {})?
+    {
+        return Ok(quadrature_estimate(&integral, 0.0));
     }
     let weighted = draws(potential, settings)?;
     let (ln_value, error) = weighted.ln_integral();
@@ -356,10 +356,10 @@ fn share_moments(potential: &Potential, settings: &IntegralSettings) -> Result<S
             out[1] = out[0] * out[0];
         }
     };
-    if n - 1 <= MAX_DIMENSION {
-        if let Some(integral) = by_quadrature(potential, 2 * n, &shares)? {
-            return Ok((pairs(&integral.means), Method::Quadrature, integral.error));
-        }
+    if n - 1 <= MAX_DIMENSION
+        && let Some(integral) = by_quadrature(potential, 2 * n, &shares)?
+    {
+        return Ok((pairs(&integral.means), Method::Quadrature, integral.error));
     }
     let dual = dual_if_smaller(potential, n - 1);
     if let Some(dual) = dual.filter(|dual| dual.option_count() - 1 <= MAX_DIMENSION && potential.whole > 0.0) {

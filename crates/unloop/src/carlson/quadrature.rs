@@ -56,8 +56,8 @@ pub(crate) fn integrate(
             let means = (1..=count).map(|i| (first[i] + second[i]) / (first[0] + second[0])).collect();
             // The average is better than either grid by far, rounding apart.
             let error = error.max(1e-14);
-            let dimension = grid.axes.len() as i32;
-            let ln_value = grid.peak + grid.ln_volume + f64::from(dimension) * h.ln() + total.ln();
+            let dimension = grid.axes.len() as f64;
+            let ln_value = grid.peak + grid.ln_volume + dimension * h.ln() + total.ln();
             return Some(Integral { ln_value, error, means });
         }
         if !error.is_finite() {
@@ -301,9 +301,8 @@ fn cholesky(matrix: &mut [Vec<f64>]) -> Option<&[Vec<f64>]> {
     for j in 0..d {
         for k in 0..j {
             let x = matrix[j][k];
-            for i in j..d {
-                let y = matrix[i][k];
-                matrix[i][j] -= x * y;
+            for row in &mut matrix[j..] {
+                row[j] -= x * row[k];
             }
         }
         let pivot = matrix[j][j];
@@ -325,6 +324,9 @@ mod tests {
     use crate::estimate::laplace::Mode;
     use crate::sampler::tree::Tree;
 
+    /// a, and the columns other than the whole.
+    type Case = (&'static [f64], &'static [(&'static [u32], f64)]);
+
     fn integral(potential: &Potential) -> Integral {
         let mode = Mode::new(potential).unwrap();
         let n = potential.option_count();
@@ -339,7 +341,7 @@ mod tests {
     #[test]
     fn laminar_integrals_match_their_closed_form() {
         const TOLERANCE: f64 = 1e-10;
-        let cases: [(&[f64], &[(&[u32], f64)]); 6] = [
+        let cases: [Case; 6] = [
             (&[3.0, 0.4], &[]),
             (&[0.2, 0.3, 5.0], &[(&[0, 1], 0.1)]),
             (&[11.0, 6.0, 1.0], &[(&[0, 1], 15.0)]),

@@ -4,13 +4,14 @@
 //! to one diagonal entry fixes the common shift and changes nothing else, since Σg = 0 forces that coordinate of the solution to 0.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::LltRegularization;
 use faer::linalg::solvers::{Llt, Solve};
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, LltRef, SymbolicCholesky, SymbolicCholeskyRaw, SymmetricOrdering, factorize_symbolic_cholesky,
 };
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
-use faer::{Conj, Mat, MatMut, Par, Side};
+use faer::{Conj, Mat, MatMut, Par, Side, Spec};
 
 use crate::posterior::potential::{Point, Potential};
 
@@ -32,7 +33,7 @@ pub(crate) struct Factor {
 
 enum Kind {
     Dense(Llt<f64>),
-    Sparse { symbolic: SymbolicCholesky<usize>, values: Vec<f64> },
+    Sparse { symbolic: Box<SymbolicCholesky<usize>>, values: Vec<f64> },
 }
 
 /// Why there is no factor.
@@ -232,19 +233,19 @@ fn sparse_or_dense(mut lower: Lower, diagonal: &[f64]) -> Result<Kind, FactorErr
         return Err(FactorError::TooLarge);
     }
     let mut values = vec![0.0; symbolic.len_val()];
-    let mut memory = MemBuffer::new(symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Default::default()));
+    let mut memory = MemBuffer::new(symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default()));
     symbolic
         .factorize_numeric_llt::<f64>(
             &mut values,
             SparseColMatRef::new(pattern, &lower.values),
             Side::Lower,
-            Default::default(),
+            LltRegularization::default(),
             Par::Seq,
             MemStack::new(&mut memory),
-            Default::default(),
+            Spec::default(),
         )
         .map_err(|_| FactorError::Indefinite)?;
-    Ok(Kind::Sparse { symbolic, values })
+    Ok(Kind::Sparse { symbolic: Box::new(symbolic), values })
 }
 
 fn dense_factor(lower: &[f64], diagonal: &[f64]) -> Result<Kind, FactorError> {

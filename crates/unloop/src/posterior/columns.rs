@@ -212,6 +212,7 @@ impl Columns {
     }
 
     /// Calls `f` with the members and the weight of each column of a piece; fixed lengths for the usual sizes.
+    #[expect(clippy::inline_always, reason = "each caller's loop must be compiled for the fixed lengths")]
     #[inline(always)]
     fn each(&self, piece: &Piece, mut f: impl FnMut(&[u32], f64)) {
         let group = &self.groups[piece.group];
