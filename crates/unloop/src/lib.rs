@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 pub mod carlson;
+pub mod diagnostics;
 pub mod estimate;
 mod margins;
 mod matrix;

@@ -1,3 +1,4 @@
 //! Draws from the posterior.
 
+pub(crate) mod lanes;
 pub mod tree;
