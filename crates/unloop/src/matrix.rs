@@ -36,3 +36,25 @@ impl Matrix {
         &mut self.values[row * self.size + column]
     }
 }
+
+/// Lower factor of a small positive definite matrix, in place.
+pub(crate) fn cholesky(matrix: &mut [Vec<f64>]) -> Option<&[Vec<f64>]> {
+    let d = matrix.len();
+    for j in 0..d {
+        for k in 0..j {
+            let x = matrix[j][k];
+            for row in &mut matrix[j..] {
+                row[j] -= x * row[k];
+            }
+        }
+        let pivot = matrix[j][j];
+        if !(pivot > 0.0) {
+            return None;
+        }
+        let root = pivot.sqrt();
+        for row in matrix.iter_mut().skip(j) {
+            row[j] /= root;
+        }
+    }
+    Some(matrix)
+}

@@ -9,6 +9,7 @@
 //! Two grids, the second shifted by half a step in every coordinate, are averaged; their difference is dominated by the first
 //! aliasing term of each, which cancels in the average, and bounds the error. The spacing shrinks until they agree.
 
+use crate::matrix::cholesky;
 use crate::posterior::potential::Potential;
 
 /// Largest dimension integrated.
@@ -293,28 +294,6 @@ impl<'a, 'g> Line<'a, 'g> {
 
 fn ln_sum(eta: &[f64]) -> f64 {
     crate::posterior::potential::ln_sum_exp(eta.iter().copied())
-}
-
-/// Lower factor of a small positive definite matrix, in place.
-fn cholesky(matrix: &mut [Vec<f64>]) -> Option<&[Vec<f64>]> {
-    let d = matrix.len();
-    for j in 0..d {
-        for k in 0..j {
-            let x = matrix[j][k];
-            for row in &mut matrix[j..] {
-                row[j] -= x * row[k];
-            }
-        }
-        let pivot = matrix[j][j];
-        if !(pivot > 0.0) {
-            return None;
-        }
-        let root = pivot.sqrt();
-        for row in matrix.iter_mut().skip(j) {
-            row[j] /= root;
-        }
-    }
-    Some(matrix)
 }
 
 #[cfg(test)]

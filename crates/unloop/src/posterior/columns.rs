@@ -9,6 +9,8 @@ use std::ops::Range;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
+use crate::sampler::lanes::{LANES, Lanes, dispatch, ln};
+
 /// Members for each strand at least, so that small problems stay on one.
 const STRAND_MEMBERS: usize = 1 << 16;
 /// Strands at most: enough to balance the load of many cores, few enough to add up quickly.
@@ -211,6 +213,41 @@ impl Columns {
         }
     }
 
+    /// Rates of several chains side by side into `rates`.
+    pub(crate) fn rates_of_lanes(&self, lambda: &[Lanes], rates: &mut [Lanes]) {
+        dispatch(|| {
+            rates.fill([0.0; LANES]);
+            for piece in self.strands.iter().flatten() {
+                self.each(piece, |set, b| {
+                    let sums = sums_of_lanes(set, lambda);
+                    let q: Lanes = std::array::from_fn(|lane| b / sums[lane]);
+                    for &i in set {
+                        let rate = &mut rates[i as usize];
+                        for lane in 0..LANES {
+                            rate[lane] += q[lane];
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    /// Σ_C b_C ln S_C(λ) of several chains side by side.
+    pub(crate) fn ln_sums_of_lanes(&self, lambda: &[Lanes]) -> Lanes {
+        dispatch(|| {
+            let mut total = [0.0; LANES];
+            for piece in self.strands.iter().flatten() {
+                self.each(piece, |set, b| {
+                    let logarithms = ln(sums_of_lanes(set, lambda));
+                    for lane in 0..LANES {
+                        total[lane] += b * logarithms[lane];
+                    }
+                });
+            }
+            total
+        })
+    }
+
     /// Calls `f` with the members and the weight of each column of a piece; fixed lengths for the usual sizes.
     #[expect(clippy::inline_always, reason = "each caller's loop must be compiled for the fixed lengths")]
     #[inline(always)]
@@ -251,6 +288,20 @@ impl Columns {
             f(pieces, strand);
         }
     }
+}
+
+/// S_C of several chains side by side.
+#[expect(clippy::inline_always, reason = "must be compiled inside the dispatched loop")]
+#[inline(always)]
+fn sums_of_lanes(set: &[u32], lambda: &[Lanes]) -> Lanes {
+    let mut sums = [0.0; LANES];
+    for &i in set {
+        let lambda = &lambda[i as usize];
+        for lane in 0..LANES {
+            sums[lane] += lambda[lane];
+        }
+    }
+    sums
 }
 
 /// Cuts the columns into strands of about equal numbers of members.
