@@ -61,7 +61,7 @@ pub use option::{MAX_NAME_BYTES, OptionError, OptionId, Options};
 pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
 pub use predict::Prediction;
 pub use presentation::{Choice, Presentation, PresentationError};
-pub use prior::{Prior, PriorError};
+pub use prior::{MAX_ALPHA, Prior, PriorError};
 pub use statistics::{RowError, Statistics, StatisticsError, WEIGHT_UNIT};
 
 /// The examples of the README are tests.

@@ -8,6 +8,8 @@
 //! A with a(A) < 0. If it succeeds, a(A) is what columns reaching outside A send into it; it is zero just when A is closed under
 //! the links k → j (a column sends to k and holds j too), that is when these links are not strongly connected.
 
+use crate::statistics::DisjointSets;
+
 /// A group of options without slack.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Deficit {
@@ -24,11 +26,7 @@ const ROUNDING: f64 = 1e-13;
 pub(crate) fn check_slack(a: &[f64], columns: &[(&[u32], f64)]) -> Result<(), Deficit> {
     let mut network = Network::new(a, columns);
     network.send();
-    let slack = |options: &[u32]| {
-        let inside = |k: &u32| options.binary_search(k).is_ok();
-        let sent: f64 = columns.iter().filter(|(set, _)| set.iter().all(inside)).map(|(_, b)| b).sum();
-        options.iter().map(|&k| a[k as usize]).sum::<f64>() - sent
-    };
+    let slack = |options: &[u32]| slack(a, columns, options);
     let options = match network.overfull() {
         Some(options) => options,
         None => match network.closed_group() {
@@ -38,6 +36,72 @@ pub(crate) fn check_slack(a: &[f64], columns: &[(&[u32], f64)]) -> Result<(), De
     };
     let slack = slack(&options).min(0.0);
     Err(Deficit { options, slack })
+}
+
+/// As [`check_slack`], helped by preferences near the maximum, which are nearly a flow: b_C p_k|C into option k, off by a gradient
+/// whose absolute values add up to `gap`.
+///
+/// If links that carry more than the gap connect everything strongly, every group has slack. If not, what they do not leave is likely
+/// the group without, and its slack is a plain sum. Only where that is positive the flow is computed.
+pub(crate) fn check_slack_near(a: &[f64], columns: &[(&[u32], f64)], lambda: &[f64], gap: f64) -> Result<(), Deficit> {
+    let total: f64 = a.iter().sum();
+    let threshold = 2.0 * gap + 1e-14 * total;
+    if strongly_linked(a.len(), columns, lambda, threshold) {
+        return Ok(());
+    }
+    let mut network = Network::new(a, columns);
+    for (c, (set, b)) in columns.iter().enumerate() {
+        let sum: f64 = set.iter().map(|&k| lambda[k as usize]).sum();
+        for (place, &k) in (network.offsets[c]..).zip(*set) {
+            network.flow[place] = b * lambda[k as usize] / sum;
+        }
+    }
+    for threshold in [threshold, 100.0 * threshold, 1e-3] {
+        network.tolerance = threshold;
+        match network.closed_group() {
+            None => return Ok(()),
+            Some(options) => {
+                let inside: f64 = options.iter().map(|&k| a[k as usize]).sum();
+                let slack = slack(a, columns, &options);
+                if slack <= ROUNDING * inside {
+                    return Err(Deficit { options, slack: slack.min(0.0) });
+                }
+            }
+        }
+    }
+    check_slack(a, columns)
+}
+
+/// Whether options are strongly connected by columns that send more than a threshold to at least two of their members: those two
+/// reach each other, so they are joined. Stops as soon as all are one.
+fn strongly_linked(n: usize, columns: &[(&[u32], f64)], lambda: &[f64], threshold: f64) -> bool {
+    let mut sets = DisjointSets::new(n);
+    let mut apart = n;
+    // The whole column stands last and joins most.
+    for (set, b) in columns.iter().rev() {
+        let sum: f64 = set.iter().map(|&k| lambda[k as usize]).sum();
+        let mut first = None;
+        for &k in set.iter().filter(|&&k| b * lambda[k as usize] > threshold * sum) {
+            match first {
+                None => first = Some(k),
+                Some(first) => apart -= usize::from(sets.join(first as usize, k as usize)),
+            }
+        }
+        if apart == 1 {
+            return true;
+        }
+    }
+    apart == 1
+}
+
+/// a(A) of a sorted group.
+fn slack(a: &[f64], columns: &[(&[u32], f64)], options: &[u32]) -> f64 {
+    let mut inside = vec![false; a.len()];
+    for &k in options {
+        inside[k as usize] = true;
+    }
+    let sent: f64 = columns.iter().filter(|(set, _)| set.iter().all(|&k| inside[k as usize])).map(|(_, b)| b).sum();
+    options.iter().map(|&k| a[k as usize]).sum::<f64>() - sent
 }
 
 /// A bipartite flow from columns to options, by Dinic's algorithm.

@@ -3,14 +3,14 @@
 //! ```text
 //! p(k | C) = E[θ_k / S_C(θ)] = a_k/Σa · R(a + e_k, Z, b + e_C)/R(a, Z, b),    a = α+y, b = β+μ
 //! ```
-//! Only the connected components that C touches matter. Exact wherever the evidence is; otherwise from weighted draws around the
-//! mode, with a standard error.
+//! Only the connected components that C touches matter. Exact where C crosses no presentation or those components have at most four
+//! dimensions (for the dual: with C as one more column); otherwise from weighted draws, with a standard error.
 
 use crate::carlson::quadrature::MAX_DIMENSION;
-use crate::carlson::{IntegralError, IntegralSettings, Method, by_quadrature, connected, draws, ln_integral};
+use crate::carlson::{IntegralError, IntegralSettings, Method, by_quadrature, connected, draws, larger, ln_integral};
 use crate::option::OptionId;
 use crate::posterior::Posterior;
-use crate::posterior::potential::Potential;
+use crate::posterior::potential::{Potential, ln_sum_exp};
 use crate::presentation::Presentation;
 use crate::sampler::tree::Tree;
 
@@ -46,9 +46,11 @@ impl Posterior {
         if presentation.len() == 1 {
             return Ok(Prediction { probabilities: vec![1.0], method: Method::ClosedForm, error: 0.0 });
         }
-        let (potential, set) = self.touched(presentation);
-        if let Some(probabilities) = Tree::of_potential(&potential).and_then(|tree| tree.predict(&set)) {
-            return Ok(Prediction { probabilities, method: Method::ClosedForm, error: 1e-15 });
+        let (potential, set, alpha) = self.touched(presentation);
+        if let Some(tree) = Tree::of_potential(&potential)
+            && let Some(probabilities) = tree.predict(&set)
+        {
+            return Ok(Prediction { probabilities, method: Method::ClosedForm, error: tree.rounding().1 });
         }
         let shares = |lambda: &[f64], out: &mut [f64]| {
             let inverse = 1.0 / set.iter().map(|&i| lambda[i as usize]).sum::<f64>();
@@ -61,16 +63,23 @@ impl Posterior {
         {
             return Ok(Prediction { probabilities: integral.means, method: Method::Quadrature, error: integral.error });
         }
-        if let Some(prediction) = by_ratio(&potential, &set, settings)? {
+        if let Some(prediction) = by_ratio(&potential, &alpha, &set, settings)? {
             return Ok(prediction);
         }
-        let (probabilities, errors) = draws(&potential, settings)?.means(set.len(), &shares);
-        let error = errors.into_iter().fold(0.0, f64::max);
+        // In logarithms: all of a set may be far below the largest option.
+        let shares_of_eta = |eta: &[f64], out: &mut [f64]| {
+            let ln_total = ln_sum_exp(set.iter().map(|&i| eta[i as usize]));
+            for (out, &i) in out.iter_mut().zip(&set) {
+                *out = (eta[i as usize] - ln_total).exp();
+            }
+        };
+        let (probabilities, errors) = draws(&potential, &alpha, settings)?.means(set.len(), &shares_of_eta);
+        let error = errors.into_iter().fold(0.0, larger);
         Ok(Prediction { probabilities, method: Method::ImportanceSampling, error })
     }
 
-    /// The joint potential of the components and unexplored options that a presentation touches, and its members there.
-    fn touched(&self, presentation: &Presentation) -> (Potential, Vec<u32>) {
+    /// The joint potential of the components and unexplored options that a presentation touches, its members there and α.
+    fn touched(&self, presentation: &Presentation) -> (Potential, Vec<u32>, Vec<f64>) {
         let holds =
             |options: &[u32]| presentation.members().iter().any(|&option| options.binary_search(&u32::from(option)).is_ok());
         let (mut options, mut a, mut columns, mut mass) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
@@ -97,17 +106,22 @@ impl Posterior {
         columns.push(((0..options.len() as u32).collect(), mass));
         let place = |option: &OptionId| options.iter().position(|&k| k == u32::from(*option)).map(|i| i as u32);
         let set = presentation.members().iter().filter_map(place).collect();
-        (connected(a, columns), set)
+        (connected(a, columns), set, self.alpha_of(&options))
     }
 }
 
 /// Ratios of integrals with and without the choice, where both are exact.
-fn by_ratio(potential: &Potential, set: &[u32], settings: &IntegralSettings) -> Result<Option<Prediction>, IntegralError> {
-    // One more column: only the dual can be small here.
-    if potential.columns.len() + 2 > MAX_DIMENSION + 1 {
+fn by_ratio(
+    potential: &Potential,
+    alpha: &[f64],
+    set: &[u32],
+    settings: &IntegralSettings,
+) -> Result<Option<Prediction>, IntegralError> {
+    // One more column, and the whole: only the dual can be small here. Where the primal is, its grid was refused already.
+    if potential.columns.len() + 2 > MAX_DIMENSION + 1 || potential.option_count() <= MAX_DIMENSION + 1 {
         return Ok(None);
     }
-    let before = ln_integral(potential, settings)?;
+    let before = ln_integral(potential, alpha, settings)?;
     let mut prediction = Prediction { probabilities: Vec::new(), method: before.method, error: 0.0 };
     for &k in set {
         let mut a = potential.a.clone();
@@ -115,7 +129,7 @@ fn by_ratio(potential: &Potential, set: &[u32], settings: &IntegralSettings) -> 
         let mut columns: Vec<(Vec<u32>, f64)> = potential.columns.iter().map(|(set, b)| (set.to_vec(), b)).collect();
         columns.push(((0..a.len() as u32).collect(), potential.whole));
         columns.push((sorted(set), 1.0));
-        let after = ln_integral(&connected(a, columns), settings)?;
+        let after = ln_integral(&connected(a, columns), alpha, settings)?;
         prediction.probabilities.push((after.ln_value - before.ln_value).exp());
         prediction.method = prediction.method.max(after.method);
         prediction.error = prediction.error.max(before.error + after.error);

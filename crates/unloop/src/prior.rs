@@ -22,18 +22,21 @@ use crate::presentation::Presentation;
 /// Σβ and Σα may differ by this part: rounding of the caller's sums.
 const BALANCE_TOLERANCE: f64 = 1e-9;
 
+/// Largest prior weight: beyond, choices would be lost in rounding beside it.
+pub const MAX_ALPHA: f64 = 1e9;
+
 /// Why numbers are no prior.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PriorError {
-    /// A symmetric α that is not positive and finite.
-    #[error("prior weight α = {alpha} is not a finite number above 0")]
+    /// A symmetric α that is not positive, or above [`MAX_ALPHA`].
+    #[error("prior weight α = {alpha} is not a number above 0 and up to 10⁹")]
     Alpha {
         /// The weight.
         alpha: f64,
     },
-    /// An option's α that is not positive and finite.
-    #[error("prior weight α = {alpha} of option {option} is not a finite number above 0")]
+    /// An option's α that is not positive, or above [`MAX_ALPHA`].
+    #[error("prior weight α = {alpha} of option {option} is not a number above 0 and up to 10⁹")]
     OptionAlpha {
         /// The option.
         option: OptionId,
@@ -103,9 +106,9 @@ impl Prior {
     /// The same weight for every option, of which there may be any number: Dirichlet(α, …, α).
     ///
     /// # Errors
-    /// If α is not positive and finite.
+    /// If α is not positive, or above [`MAX_ALPHA`].
     pub fn symmetric(alpha: f64) -> Result<Self, PriorError> {
-        if !(alpha > 0.0 && alpha.is_finite()) {
+        if !(alpha > 0.0 && alpha <= MAX_ALPHA) {
             return Err(PriorError::Alpha { alpha });
         }
         Ok(Self { alpha: Alpha::Symmetric(alpha), columns: Vec::new() })
@@ -114,13 +117,13 @@ impl Prior {
     /// A weight for each option: Dirichlet(α).
     ///
     /// # Errors
-    /// If there are none, or one is not positive and finite.
+    /// If there are none, or one is not positive or above [`MAX_ALPHA`].
     pub fn per_option(alpha: impl Into<Vec<f64>>) -> Result<Self, PriorError> {
         let alpha = alpha.into();
         if alpha.is_empty() {
             return Err(PriorError::NoOptions);
         }
-        let bad = alpha.iter().position(|&alpha| !(alpha > 0.0 && alpha.is_finite()));
+        let bad = alpha.iter().position(|&alpha| !(alpha > 0.0 && alpha <= MAX_ALPHA));
         if let Some(k) = bad {
             return Err(PriorError::OptionAlpha { option: OptionId::new(k as u32), alpha: alpha[k] });
         }
@@ -160,7 +163,9 @@ impl Prior {
         let sets: Vec<Vec<u32>> =
             columns.iter().map(|(set, _)| set.members().iter().map(|&option| option.into()).collect()).collect();
         let pairs: Vec<(&[u32], f64)> = sets.iter().zip(&columns).map(|(set, &(_, beta))| (&set[..], beta)).collect();
-        if let Err(deficit) = check_slack(alpha, &pairs) {
+        // All of β on all options is a Dirichlet, proper however small an α is.
+        let dirichlet = columns.iter().all(|(set, _)| set.len() == option_count);
+        if let Err(deficit) = if dirichlet { Ok(()) } else { check_slack(alpha, &pairs) } {
             let options = deficit.options.into_iter().map(OptionId::new).collect();
             return Err(PriorError::Improper { options, slack: deficit.slack });
         }

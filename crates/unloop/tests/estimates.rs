@@ -233,3 +233,90 @@ fn threads_do_not_change_a_bit() {
         assert_eq!(on(threads), one);
     }
 }
+
+/// Two groups whose members beat each other often, linked by one pair that only one side ever won. Gradient and Newton step vanish in
+/// rounding long before the losing group is at 0, and conjugate gradients never feel the link; still there is no maximum.
+#[test]
+fn a_one_way_bridge_has_no_maximum() {
+    for (half, times) in [(2, 10.0), (3, 1.0), (10, 1.0), (65, 100.0), (80, 1.0), (150, 1e4)] {
+        let mut statistics = two_groups(half, times);
+        statistics.record(ids(&[0, half]), OptionId::new(half), 1.0).unwrap();
+        let posterior = Posterior::new(&Prior::default(), &statistics).unwrap();
+        let losers: Vec<u32> = (0..half).collect();
+        assert_eq!(posterior.map(Basis::Simplex).unwrap_err(), MapError::AtZero { options: ids(&losers) }, "{half} {times}");
+    }
+}
+
+/// The same with a bridge won 3 and 5 times: the ratio across it is 3/5 exactly.
+#[test]
+fn a_two_way_bridge_is_crossed_exactly() {
+    for times in [1.0, 100.0, 1e4] {
+        let mut statistics = two_groups(150, times);
+        statistics.record(ids(&[0, 150]), OptionId::new(0), 3.0).unwrap();
+        statistics.record(ids(&[0, 150]), OptionId::new(150), 5.0).unwrap();
+        let map = Posterior::new(&Prior::default(), &statistics).unwrap().map(Basis::Simplex).unwrap();
+        let ratio = map.theta[0] / map.theta[150];
+        println!("{times}: {ratio}");
+        assert!((ratio - 0.6).abs() < 1e-8, "{ratio}");
+    }
+}
+
+/// Inside each of two groups every pair i < j meets, i wins `times` and j twice as often.
+fn two_groups(half: u32, times: f64) -> Statistics {
+    let mut statistics = Statistics::new(2 * half as usize);
+    for shift in [0, half] {
+        for i in 0..half {
+            for j in 0..i {
+                statistics.record(ids(&[shift + i, shift + j]), OptionId::new(shift + j), times).unwrap();
+                statistics.record(ids(&[shift + i, shift + j]), OptionId::new(shift + i), 2.0 * times).unwrap();
+            }
+        }
+    }
+    statistics
+}
+
+/// The density grows without bound along a group, though every single option has α + y > 1.
+#[test]
+fn unbounded_groups_are_named() {
+    let posterior = posterior(&[0.5; 3], &[(&[0, 1], &[3.0, 3.0]), (&[1, 2], &[0.0, 5.0])]);
+    assert_eq!(posterior.map(Basis::Simplex).unwrap_err(), MapError::Unbounded { options: ids(&[0, 1]) });
+}
+
+/// The mode in the log basis exists for every proper posterior: small α beside large counts, where groups hang by α alone. (At
+/// α = 10⁻⁸ beside counts of 10⁴ the sum α + y keeps four digits of α, and some modes are not found.)
+#[test]
+fn log_basis_modes_are_found_for_small_priors_and_large_counts() {
+    let mut rng = ChaCha8Rng::seed_from_u64(17);
+    for alpha in [1e-1, 1e-3, 1e-4, 1e-6] {
+        let mut failed = 0;
+        for _ in 0..300 {
+            let option_count = rng.random_range(2..=6_u32);
+            let mut statistics = Statistics::new(option_count as usize);
+            for _ in 0..rng.random_range(1..8) {
+                let (i, j) = (rng.random_range(0..option_count), rng.random_range(0..option_count));
+                if i != j {
+                    let weight = f64::from(rng.random_range(1..10_000_u32));
+                    statistics.record(ids(&[i, j]), OptionId::new(i), weight).unwrap();
+                }
+            }
+            let posterior = Posterior::new(&Prior::symmetric(alpha).unwrap(), &statistics).unwrap();
+            failed += u32::from(posterior.map(Basis::Log).is_err());
+        }
+        println!("α = {alpha}: {failed} of 300 not found");
+        assert_eq!(failed, 0, "α = {alpha}");
+    }
+}
+
+/// Starts that are nowhere near are forgotten.
+#[test]
+fn bad_starts_do_no_harm() {
+    let (statistics, expected) = path(200, 5);
+    let posterior = Posterior::new(&Prior::default(), &statistics).unwrap();
+    let alternating: Vec<f64> = (0..200).map(|k| if k % 2 == 0 { 1e-300 } else { 1e300 }).collect();
+    let mut tiny = vec![1.0; 200];
+    tiny[0] = 5e-324;
+    for start in [alternating, tiny] {
+        let map = posterior.map_with(Basis::Simplex, &MapSettings { start: Some(start), ..MapSettings::default() }).unwrap();
+        assert!(distance(&map.theta, &expected) < 1e-10);
+    }
+}

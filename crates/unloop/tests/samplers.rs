@@ -34,11 +34,8 @@ fn chains(sample: &Sample, f: impl Fn(&[f64]) -> f64) -> Vec<Vec<f64>> {
 fn reference_means_and_variances() {
     let Some(cases) = posterior_cases() else { return };
     for case in &cases {
-        let rows: Vec<(Vec<u32>, Vec<f64>)> = case
-            .presentations
-            .iter()
-            .map(|row| (row.options.iter().map(|&k| k as u32).collect(), row.chosen.clone()))
-            .collect();
+        let rows: Vec<(Vec<u32>, Vec<f64>)> =
+            case.presentations.iter().map(|row| (row.options.iter().map(|&k| k as u32).collect(), row.chosen.clone())).collect();
         let rows: Vec<(&[u32], &[f64])> = rows.iter().map(|(members, chosen)| (&members[..], &chosen[..])).collect();
         let posterior = posterior(&case.alpha, &rows);
         for method in KERNELS.map(Some).into_iter().chain([None]) {

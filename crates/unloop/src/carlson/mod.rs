@@ -9,7 +9,8 @@
 //! 1. laminar presentations: a product of Beta functions ([`sampler::tree`](crate::sampler::tree));
 //! 2. at most four dimensions, primal or dual: deterministic quadrature. Duality, R(a, Z, b) = R(b, Zᵀ, a), trades an integral over
 //!    the options for one over the distinct presentations (Lemma 2; columns with b = 0 drop out, Lemma 1);
-//! 3. otherwise the Laplace approximation sharpened by importance sampling, with its standard error.
+//! 3. otherwise the Laplace approximation sharpened by importance sampling, with its standard error. Also where a grid would be too
+//!    large: α below 0.2 or so in four dimensions, 0.005 in two.
 //!
 //! ```
 //! use unloop::{OptionId, Posterior, Prior, Statistics};
@@ -27,6 +28,7 @@
 pub(crate) mod importance;
 pub(crate) mod quadrature;
 
+use statrs::function::gamma::ln_gamma;
 use thiserror::Error;
 
 use crate::estimate::laplace::{LaplaceError, Mode};
@@ -34,7 +36,7 @@ use crate::margins::check_slack;
 use crate::option::{Listed, OptionId};
 use crate::posterior::Posterior;
 use crate::posterior::columns::Columns;
-use crate::posterior::potential::Potential;
+use crate::posterior::potential::{Potential, ln_sum_exp};
 use crate::presentation::Presentation;
 use crate::sampler::tree::{Tree, ln_beta};
 use importance::Weighted;
@@ -59,7 +61,8 @@ pub struct LnEstimate {
     pub ln_value: f64,
     /// The least exact method that took part.
     pub method: Method,
-    /// Absolute error of `ln_value`: a bound for deterministic methods, a standard error for importance sampling.
+    /// Absolute error of `ln_value`: a bound for deterministic methods, a standard error for importance sampling; infinite where the
+    /// weights are so uneven that none can be trusted.
     pub error: f64,
 }
 
@@ -191,7 +194,8 @@ pub fn ln_r(a: &[f64], columns: &[(Presentation, f64)]) -> Result<LnEstimate, RE
     let all: Vec<u32> = (0..option_count as u32).collect();
     let mut pairs: Vec<(&[u32], f64)> = sets.iter().map(|(set, b)| (&set[..], *b)).collect();
     pairs.push((&all, whole.max(0.0)));
-    if let Err(deficit) = check_slack(a, &pairs) {
+    // Without columns R is 1, however small an a is.
+    if let Err(deficit) = if sets.is_empty() { Ok(()) } else { check_slack(a, &pairs) } {
         let options = deficit.options.into_iter().map(OptionId::new).collect();
         return Err(RError::Divergent { options, slack: deficit.slack });
     }
@@ -199,6 +203,9 @@ pub fn ln_r(a: &[f64], columns: &[(Presentation, f64)]) -> Result<LnEstimate, RE
     let mut lowered = a.to_vec();
     for (set, b) in sets.iter().filter(|(set, _)| set.len() == 1) {
         lowered[set[0] as usize] -= b;
+    }
+    if let Some(k) = lowered.iter().position(|&a| !(a > 0.0)) {
+        return Err(RError::Divergent { options: vec![OptionId::new(k as u32)], slack: lowered[k] });
     }
     sets.retain(|(set, _)| set.len() > 1);
     sets.sort_by(|x, y| x.0.cmp(&y.0));
@@ -216,7 +223,8 @@ pub struct Moments {
     pub variance: Vec<f64>,
     /// The least exact method that took part.
     pub method: Method,
-    /// Largest absolute error of a mean: a bound for deterministic methods, a standard error for importance sampling.
+    /// Largest absolute error of a mean: a bound for deterministic methods, a standard error for importance sampling; infinite where
+    /// the weights are so uneven that none can be trusted.
     pub error: f64,
 }
 
@@ -241,6 +249,7 @@ impl Posterior {
             None => {
                 // Parts without data cancel exactly; so do all of them when there are no choices.
                 evidence.ln_value -= ln_beta(self.alpha().iter().copied());
+                evidence.error += 4.0 * f64::EPSILON * self.alpha().iter().map(|&alpha| ln_gamma(alpha).abs()).sum::<f64>();
             }
             Some(prior) => {
                 let prior = prior.ln_normaliser(settings)?;
@@ -258,38 +267,48 @@ impl Posterior {
     /// As [`ln_evidence`](Self::ln_evidence).
     pub fn ln_r(&self) -> Result<LnEstimate, IntegralError> {
         let mut estimate = self.ln_normaliser(&IntegralSettings::default())?;
-        estimate.ln_value -= ln_beta(self.exponents().iter().copied());
+        estimate.ln_value -= ln_beta(self.full_exponents());
         Ok(estimate)
     }
 
-    /// Means and variances of the preferences: exact for options never shown, and wherever the evidence is.
+    /// Means and variances of the preferences: exact for options never shown, by quadrature where a component has at most four primal
+    /// or dual dimensions, else from weighted draws.
     ///
     /// # Errors
     /// As [`ln_evidence`](Self::ln_evidence).
     pub fn moments(&self) -> Result<Moments, IntegralError> {
+        self.moments_with(&IntegralSettings::default())
+    }
+
+    /// As [`moments`](Self::moments), with settings.
+    ///
+    /// # Errors
+    /// As [`moments`](Self::moments), and if the settings ask for no draws.
+    pub fn moments_with(&self, settings: &IntegralSettings) -> Result<Moments, IntegralError> {
         let option_count = self.option_count();
         let mut moments =
             Moments { mean: vec![0.0; option_count], variance: vec![0.0; option_count], method: Method::ClosedForm, error: 0.0 };
         let alone = self.components().len() + self.unexplored_indices().len() == 1;
-        // First and second moment of a mass with a parameter.
+        // Mean and variance of a mass with a parameter: those of Beta(mass, total − mass).
         let mass_moments = |mass: f64| {
             let total = self.total_mass();
-            if alone { (1.0, 1.0) } else { (mass / total, mass / total * (mass + 1.0) / (total + 1.0)) }
+            let mean = mass / total;
+            if alone { (1.0, 0.0) } else { (mean, mean * ((total - mass) / total) / (total + 1.0)) }
         };
         for &k in self.unexplored_indices() {
-            let (first, second) = mass_moments(self.alpha()[k as usize]);
-            moments.mean[k as usize] = first;
-            moments.variance[k as usize] = second - first * first;
+            (moments.mean[k as usize], moments.variance[k as usize]) = mass_moments(self.alpha()[k as usize]);
         }
         for component in self.components() {
-            let (shares, method, error) = share_moments(&component.potential, &IntegralSettings::default())?;
-            let (first, second) = mass_moments(component.mass);
-            for (&k, (mean, square)) in component.options.iter().zip(shares) {
-                moments.mean[k as usize] = first * mean;
-                moments.variance[k as usize] = second * square - (first * mean) * (first * mean);
+            let alpha = self.alpha_of(&component.options);
+            let (shares, method, error) = share_moments(&component.potential, &alpha, settings)?;
+            let (mass, spread) = mass_moments(component.mass);
+            // The mass and the shares inside are independent.
+            for (&k, (mean, variance)) in component.options.iter().zip(shares) {
+                moments.mean[k as usize] = mass * mean;
+                moments.variance[k as usize] = (mass * mass + spread) * variance + spread * mean * mean;
             }
             moments.method = moments.method.max(method);
-            moments.error = moments.error.max(first * error);
+            moments.error = larger(moments.error, mass * error);
         }
         Ok(moments)
     }
@@ -299,7 +318,7 @@ impl Posterior {
         let mut sum = LnEstimate { ln_value: self.ln_masses(), method: Method::ClosedForm, error: 0.0 };
         let mut variance = 0.0;
         for component in self.components() {
-            let part = ln_integral(&component.potential, settings)?;
+            let part = ln_integral(&component.potential, &self.alpha_of(&component.options), settings)?;
             sum.ln_value += part.ln_value;
             sum.method = sum.method.max(part.method);
             if part.method == Method::ImportanceSampling {
@@ -314,13 +333,14 @@ impl Posterior {
 }
 
 /// ln ∫ exp f over η modulo a shift, for one connected component.
-pub(crate) fn ln_integral(potential: &Potential, settings: &IntegralSettings) -> Result<LnEstimate, IntegralError> {
+/// `alpha` are the prior weights of its options, for proposals.
+pub(crate) fn ln_integral(
+    potential: &Potential,
+    alpha: &[f64],
+    settings: &IntegralSettings,
+) -> Result<LnEstimate, IntegralError> {
     if let Some(tree) = Tree::of_potential(potential) {
-        return Ok(LnEstimate {
-            ln_value: tree.ln_normaliser(),
-            method: Method::ClosedForm,
-            error: 1e-14 * tree.ln_normaliser().abs(),
-        });
+        return Ok(LnEstimate { ln_value: tree.ln_normaliser(), method: Method::ClosedForm, error: tree.rounding().0 });
     }
     let primal = potential.option_count() - 1;
     let dual = dual_if_smaller(potential, primal);
@@ -334,21 +354,21 @@ pub(crate) fn ln_integral(potential: &Potential, settings: &IntegralSettings) ->
     {
         return Ok(quadrature_estimate(&integral, 0.0));
     }
-    let weighted = draws(potential, settings)?;
+    let weighted = draws(potential, alpha, settings)?;
     let (ln_value, error) = weighted.ln_integral();
     Ok(LnEstimate { ln_value, method: Method::ImportanceSampling, error })
 }
 
-/// First and second moments of the shares inside a component, the method and the largest error of a mean.
+/// Mean and variance of the shares inside a component, the method and the largest error of a mean.
 type ShareMoments = (Vec<(f64, f64)>, Method, f64);
 
-fn share_moments(potential: &Potential, settings: &IntegralSettings) -> Result<ShareMoments, IntegralError> {
+fn share_moments(potential: &Potential, alpha: &[f64], settings: &IntegralSettings) -> Result<ShareMoments, IntegralError> {
     let n = potential.option_count();
     if let Some(tree) = Tree::of_potential(potential) {
-        let squares = tree.variance().into_iter().zip(tree.mean()).map(|(variance, mean)| (mean, variance + mean * mean));
-        return Ok((squares.collect(), Method::ClosedForm, 1e-15));
+        return Ok((tree.mean().into_iter().zip(tree.variance()).collect(), Method::ClosedForm, tree.rounding().1));
     }
-    let pairs = |means: &[f64]| means.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let spread = |mean: f64, square: f64| (mean, (square - mean * mean).max(0.0));
+    let pairs = |means: &[f64]| means.chunks_exact(2).map(|pair| spread(pair[0], pair[1])).collect();
     let shares = |lambda: &[f64], out: &mut [f64]| {
         let inverse = 1.0 / lambda.iter().sum::<f64>();
         for (out, lambda) in out.chunks_exact_mut(2).zip(lambda) {
@@ -374,13 +394,21 @@ fn share_moments(potential: &Potential, settings: &IntegralSettings) -> Result<S
         if let Some(integral) = by_quadrature(&dual.potential, 2 * n, &ratios)? {
             let w = potential.whole;
             let scaled = integral.means.chunks_exact(2).zip(&potential.a);
-            let moments = scaled.map(|(pair, a)| (a / w * pair[0], a * (a + 1.0) / (w * (w + 1.0)) * pair[1])).collect();
+            let second = |a: f64| a / w * ((a + 1.0) / (w + 1.0));
+            let moments = scaled.map(|(pair, &a)| spread(a / w * pair[0], second(a) * pair[1])).collect();
             let scale = potential.a.iter().copied().fold(0.0, f64::max) / w;
             return Ok((moments, Method::Quadrature, integral.error * scale));
         }
     }
-    let (means, errors) = draws(potential, settings)?.means(2 * n, &shares);
-    let error = errors.iter().step_by(2).copied().fold(0.0, f64::max);
+    let shares_of_eta = |eta: &[f64], out: &mut [f64]| {
+        let ln_total = ln_sum_exp(eta.iter().copied());
+        for (out, eta) in out.chunks_exact_mut(2).zip(eta) {
+            out[0] = (eta - ln_total).exp();
+            out[1] = out[0] * out[0];
+        }
+    };
+    let (means, errors) = draws(potential, alpha, settings)?.means(2 * n, &shares_of_eta);
+    let error = errors.iter().step_by(2).copied().fold(0.0, larger);
     Ok((pairs(&means), Method::ImportanceSampling, error))
 }
 
@@ -394,13 +422,18 @@ pub(crate) fn by_quadrature(
     Ok(integrate(potential, &mode.point.eta, count, functions))
 }
 
-/// Weighted draws around the mode.
-pub(crate) fn draws(potential: &Potential, settings: &IntegralSettings) -> Result<Weighted, IntegralError> {
+/// Weighted draws around the mode and from the prior.
+pub(crate) fn draws(potential: &Potential, alpha: &[f64], settings: &IntegralSettings) -> Result<Weighted, IntegralError> {
     if settings.draws < 2 {
         return Err(IntegralError::Draws { draws: settings.draws });
     }
     let mode = Mode::new(potential)?;
-    Ok(Weighted::new(potential, &mode, settings.draws, settings.seed))
+    Ok(Weighted::new(potential, &mode, alpha, settings.draws, settings.seed))
+}
+
+/// The larger; NaN if either is.
+pub(crate) fn larger(x: f64, y: f64) -> f64 {
+    if x.is_nan() || y <= x { x } else { y }
 }
 
 fn quadrature_estimate(integral: &Integral, shift: f64) -> LnEstimate {

@@ -10,18 +10,22 @@
 //! aliasing term of each, which cancels in the average, and bounds the error. The spacing shrinks until they agree.
 
 use crate::matrix::cholesky;
-use crate::posterior::potential::Potential;
+use crate::posterior::potential::{Potential, bounds, ln_sum_exp};
 
 /// Largest dimension integrated.
 pub(crate) const MAX_DIMENSION: usize = 4;
 /// Relative agreement of the two grids asked for.
 const AGREEMENT: f64 = 1e-9;
 /// Terms are dropped below this part of the largest, line by line.
-const NEGLIGIBLE: f64 = 1e-17;
-/// Evaluations at most, over all spacings: some ten seconds.
+const NEGLIGIBLE: f64 = 1e-14;
+/// Evaluations at most, over all spacings: some seconds.
 const MAX_EVALUATIONS: usize = 100_000_000;
-/// λ follows a line by multiplication, and is recomputed this often against drift.
+/// What a term in logarithms costs, in evaluations.
+const CAREFUL_COST: usize = 2;
+/// λ follows a line by multiplication, and is recomputed this often against drift, sooner where it would grow by more than e³⁰⁰.
 const RESYNC: usize = 16;
+/// Sums below this are taken in logarithms.
+const TINY: f64 = 1e-280;
 
 /// ∫ exp f and the means of some functions of the shares under it.
 #[derive(Clone, Debug)]
@@ -42,8 +46,13 @@ pub(crate) fn integrate(
 ) -> Option<Integral> {
     let grid = Grid::new(potential, mode)?;
     let mut evaluations = 0;
-    // Gaussian: error e^(−2π²/h²), 10⁻¹³ at 0.8. Heavy tails need less.
-    let mut h = 0.8;
+    // Gaussian: error e^(−2π²/h²), 10⁻¹³ at 0.8. Where whitening stretches η, by α below 1, the strip in which f is analytic is narrow:
+    // a step of 1 in some η is 10⁻⁸.
+    let stretch = grid.axes.iter().map(|axis| bounds(axis)).map(|(low, high)| high - low).fold(0.0, f64::max);
+    let mut h = f64::min(0.8, 1.0 / stretch);
+    if grid.expected_points(0.7 * h) > 0.5 * MAX_EVALUATIONS as f64 {
+        return None;
+    }
     loop {
         let first = grid.sum(h, 0.0, count, functions, &mut evaluations)?;
         let second = grid.sum(h, 0.5, count, functions, &mut evaluations)?;
@@ -119,6 +128,28 @@ impl<'a> Grid<'a> {
         let ln_volume = -(0..d).map(|i| factor[i][i].ln()).sum::<f64>();
         let peak = potential.value(mode);
         Some(Self { potential, columns, mode: mode.to_vec(), axes, ln_volume, peak })
+    }
+
+    /// Points of a grid, roughly: along each axis f falls in the end by a known slope, and the region where it matters is like a
+    /// cross-polytope.
+    fn expected_points(&self, h: f64) -> f64 {
+        let slope = |axis: &[f64]| {
+            let highest = |set: &[u32]| set.iter().map(|&i| axis[i as usize]).fold(f64::NEG_INFINITY, f64::max);
+            let linear: f64 = self.potential.a.iter().zip(axis).map(|(a, v)| a * v).sum();
+            let columns: f64 = self.columns.iter().map(|&(set, b)| b * highest(set)).sum();
+            let whole = self.potential.whole * axis.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            columns + whole - linear
+        };
+        let depth = -NEGLIGIBLE.ln();
+        let mut points = 1.0;
+        for (i, axis) in self.axes.iter().enumerate() {
+            let back: Vec<f64> = axis.iter().map(|v| -v).collect();
+            // Near the mode a Gaussian, far from it a slope; whichever falls faster.
+            let reach = |slope: f64| (depth / slope).min(depth).max((2.0 * depth).sqrt());
+            let long = |slope: f64| if slope < 1.0 { depth / slope } else { reach(slope) };
+            points *= (long(slope(axis)) + long(slope(&back))) / h / (i + 1) as f64;
+        }
+        points
     }
 
     /// Σ exp(f − peak) and Σ exp(f − peak)·function over the grid of spacing h, shifted by a part of it.
@@ -198,7 +229,13 @@ struct Line<'a, 'g> {
     /// e^(±h·axis).
     up: Vec<f64>,
     down: Vec<f64>,
+    /// Steps between computing λ anew.
+    resync: usize,
+    /// e^(η − level) at the current point.
     lambda: Vec<f64>,
+    eta: Vec<f64>,
+    /// Σa: f does not change when η is shifted, the linear part does by this.
+    total: f64,
     values: Vec<f64>,
     functions: &'g (dyn Fn(&[f64], &mut [f64]) + Sync),
 }
@@ -211,7 +248,10 @@ impl<'a, 'g> Line<'a, 'g> {
             h,
             up: axis.iter().map(|v| (h * v).exp()).collect(),
             down: axis.iter().map(|v| (-h * v).exp()).collect(),
+            resync: ((300.0 / (h * axis.iter().map(|v| v.abs()).fold(0.0, f64::max))) as usize).clamp(1, RESYNC),
             lambda: vec![0.0; axis.len()],
+            eta: vec![0.0; axis.len()],
+            total: grid.potential.a.iter().sum(),
             values: vec![0.0; count],
             functions,
         }
@@ -234,15 +274,27 @@ impl<'a, 'g> Line<'a, 'g> {
         for direction in [1_i64, -1] {
             let mut i = if direction == 1 { start } else { start - 1 };
             let mut previous = 0.0;
-            let mut steps = 0;
+            let (mut steps, mut level) = (0, 0.0);
             loop {
                 let x = (i as f64 + shift) * self.h;
-                if steps % RESYNC == 0 {
-                    for (k, lambda) in self.lambda.iter_mut().enumerate() {
-                        *lambda = (base[k] + x * axis[k]).exp();
+                if steps % self.resync == 0 {
+                    for (k, eta) in self.eta.iter_mut().enumerate() {
+                        *eta = base[k] + x * axis[k];
+                    }
+                    level = self.eta.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    for (lambda, eta) in self.lambda.iter_mut().zip(&self.eta) {
+                        *lambda = (eta - level).exp();
                     }
                 }
-                let term = self.term(linear_base + x * linear_step);
+                let linear = linear_base + x * linear_step;
+                let mut term = self.term(linear - level * self.total);
+                if term.is_nan() {
+                    for (k, eta) in self.eta.iter_mut().enumerate() {
+                        *eta = base[k] + x * axis[k];
+                    }
+                    term = self.careful_term(linear);
+                    *evaluations += CAREFUL_COST;
+                }
                 *evaluations += 1;
                 if term > 0.0 {
                     sums[0] += term;
@@ -279,11 +331,15 @@ impl<'a, 'g> Line<'a, 'g> {
         true
     }
 
-    /// exp(f − peak) at the current λ.
+    /// exp(f − peak) at the current λ; NaN where a sum is too small to be trusted.
     fn term(&self, linear: f64) -> f64 {
         let mut f = linear - self.grid.peak;
         for &(set, b) in &self.grid.columns {
-            f -= b * set.iter().map(|&i| self.lambda[i as usize]).sum::<f64>().ln();
+            let sum: f64 = set.iter().map(|&i| self.lambda[i as usize]).sum();
+            if sum < TINY {
+                return f64::NAN;
+            }
+            f -= b * sum.ln();
         }
         if self.grid.potential.whole != 0.0 {
             f -= self.grid.potential.whole * self.lambda.iter().sum::<f64>().ln();
@@ -292,8 +348,22 @@ impl<'a, 'g> Line<'a, 'g> {
     }
 }
 
+impl Line<'_, '_> {
+    /// exp(f − peak) from η, every sum in logarithms.
+    fn careful_term(&self, linear: f64) -> f64 {
+        let mut f = linear - self.grid.peak;
+        for &(set, b) in &self.grid.columns {
+            f -= b * ln_sum_exp(set.iter().map(|&i| self.eta[i as usize]));
+        }
+        if self.grid.potential.whole != 0.0 {
+            f -= self.grid.potential.whole * ln_sum(&self.eta);
+        }
+        f.exp()
+    }
+}
+
 fn ln_sum(eta: &[f64]) -> f64 {
-    crate::posterior::potential::ln_sum_exp(eta.iter().copied())
+    ln_sum_exp(eta.iter().copied())
 }
 
 #[cfg(test)]
@@ -355,7 +425,7 @@ mod tests {
         let exact = integral(&potential);
         let mut squares = 0.0;
         for seed in 0..SEEDS {
-            let weighted = draws(&potential, &IntegralSettings { draws: 2_000, seed }).unwrap();
+            let weighted = draws(&potential, &[1.0; 5], &IntegralSettings { draws: 2_000, seed }).unwrap();
             let (ln_value, error) = weighted.ln_integral();
             assert!(weighted.effective_size() > 500.0);
             squares += ((ln_value - exact.ln_value) / error).powi(2);

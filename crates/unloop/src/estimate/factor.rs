@@ -56,7 +56,17 @@ impl Factor {
     /// Factors M at a point whose pass included curvature.
     pub(crate) fn new(potential: &Potential, point: &Point) -> Result<Self, FactorError> {
         let n = potential.option_count();
-        let mut diagonal = point.diagonal.clone();
+        // Rows of A add up to zero. Taken from the other entries the diagonal keeps that to the last digit; as a difference of sums
+        // (an option that nearly always wins) it would not, and the looseness of a group would drown in it.
+        let mut diagonal = vec![0.0; n];
+        potential.off_diagonal(point, |i, j, x| {
+            diagonal[i] -= x;
+            diagonal[j] -= x;
+        });
+        let scale = potential.whole.max(0.0) / point.lambda.iter().sum::<f64>();
+        for (diagonal, lambda) in diagonal.iter_mut().zip(&point.lambda) {
+            *diagonal += scale * lambda;
+        }
         let grounded = ground(potential, &mut diagonal);
         let kind = if n <= DENSE_ASSEMBLY {
             let dense = assemble_dense(potential, point);

@@ -11,9 +11,9 @@
 use thiserror::Error;
 
 use super::newton::{Optimum, maximise};
-use crate::margins::check_slack;
+use crate::margins::check_slack_near;
 use crate::option::{Listed, OptionId};
-use crate::posterior::potential::Potential;
+use crate::posterior::potential::{Point, Potential};
 use crate::posterior::{Basis, Component, Posterior, PosteriorError};
 
 /// How a maximum is searched.
@@ -136,10 +136,10 @@ impl Posterior {
             let start = settings.start.as_ref();
             let start = start.map(|start| component.options.iter().map(|&k| start[k as usize].ln()).collect());
             let optimum = maximise(potential, start, settings.tolerance, settings.max_iterations);
-            if !optimum.converged && basis == Basis::Simplex {
-                explain(component, potential, &optimum)?;
+            if basis == Basis::Simplex {
+                check_existence(component, potential, &optimum)?;
             }
-            let shares = crate::posterior::potential::Point::new(optimum.eta).shares();
+            let shares = Point::new(optimum.eta).shares();
             for (&k, share) in component.options.iter().zip(shares) {
                 map.theta[k as usize] = mass * share;
             }
@@ -233,24 +233,55 @@ fn lowered(component: &Component) -> Potential {
     Potential { a: a.iter().map(|a| a - 1.0).collect(), whole: whole - a.len() as f64, columns: columns.clone() }
 }
 
-/// Why a maximum on the simplex was not reached, if it is because there is none.
-fn explain(component: &Component, potential: &Potential, optimum: &Optimum) -> Result<(), MapError> {
+/// Refuses a maximum on the simplex that does not exist: also where the iteration met the tolerance, because gradient and step
+/// vanish in rounding as preferences go to 0.
+fn check_existence(component: &Component, potential: &Potential, optimum: &Optimum) -> Result<(), MapError> {
     let named = |indices: Vec<u32>| indices.into_iter().map(|i| OptionId::new(component.options[i as usize])).collect();
-    if potential.whole >= 0.0 {
-        let all: Vec<u32> = (0..component.options.len() as u32).collect();
-        let mut columns: Vec<(&[u32], f64)> = potential.columns.iter().collect();
-        if potential.whole > 0.0 {
-            columns.push((&all, potential.whole));
-        }
-        return match check_slack(&potential.a, &columns) {
-            Err(deficit) => Err(MapError::AtZero { options: named(deficit.options) }),
-            Ok(()) => Ok(()),
+    if potential.whole < 0.0 {
+        // α < 1: groups in the order in which their preferences fall are the candidates for a density without bound.
+        return match falling_group(potential, &optimum.eta) {
+            Some(group) if !optimum.converged => Err(MapError::Unbounded { options: named(group) }),
+            _ => Ok(()),
         };
     }
-    // Without concavity there is no flow to ask; options that went to 0 show that the density has no bound.
-    let high = optimum.eta.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let lost: Vec<u32> = (0..optimum.eta.len() as u32).filter(|&i| optimum.eta[i as usize] < high - 500.0).collect();
-    if lost.is_empty() { Ok(()) } else { Err(MapError::Unbounded { options: named(lost) }) }
+    let all: Vec<u32> = (0..component.options.len() as u32).collect();
+    let mut columns: Vec<(&[u32], f64)> = potential.columns.iter().collect();
+    if potential.whole > 0.0 {
+        columns.push((&all, potential.whole));
+    }
+    let lambda = Point::new(optimum.eta.clone()).lambda;
+    let gap = optimum.gradient_norm * potential.a.iter().sum::<f64>();
+    match check_slack_near(&potential.a, &columns, &lambda, gap) {
+        Err(deficit) => Err(MapError::AtZero { options: named(deficit.options) }),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// The m options with the smallest η, for the first m at which they have no slack.
+fn falling_group(potential: &Potential, eta: &[f64]) -> Option<Vec<u32>> {
+    let n = eta.len();
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    order.sort_by(|&i, &j| eta[i as usize].total_cmp(&eta[j as usize]));
+    let mut place = vec![0; n];
+    for (m, &i) in order.iter().enumerate() {
+        place[i as usize] = m;
+    }
+    // A column is inside once its last member is.
+    let mut closing = vec![0.0; n];
+    for (set, b) in potential.columns.iter() {
+        let last = set.iter().map(|&i| place[i as usize]).max().unwrap_or(0);
+        closing[last] += b;
+    }
+    let mut slack = 0.0;
+    for m in 0..n - 1 {
+        slack += potential.a[order[m] as usize] - closing[m];
+        if slack <= 0.0 {
+            let mut group = order[..=m].to_vec();
+            group.sort_unstable();
+            return Some(group);
+        }
+    }
+    None
 }
 
 fn check_start(start: &[f64], option_count: usize) -> Result<(), MapError> {

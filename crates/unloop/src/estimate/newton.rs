@@ -3,19 +3,28 @@
 //! A few minorise-maximise steps λ_k ← λ_k a_k / e_k find the neighbourhood; Newton steps finish. Where the comparisons mix well
 //! (random sets of many options) the Newton system is solved by conjugate gradients, which then need a handful of passes. Where
 //! they do not within a few passes more, or the component is small, the curvature is factored: first-order steps and conjugate
-//! gradients crawl on badly connected data, a factor does not.
+//! gradients crawl on badly connected data, a factor does not. Which it is, a few Lanczos steps from a random vector tell beforehand:
+//! a gradient may happen not to feel the one direction that is loose, a random vector does.
 //!
 //! Steps are judged by slopes alone. f is concave along a line, so a trial point with a slope that has not turned to more than
 //! half its size backwards is progress; no logarithms are needed. A gradient near zero is not enough to stop: on data without a
 //! maximum the gradient vanishes too, while Newton steps keep their length. Both must be small.
 
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
 use super::factor::{Factor, FactorError};
+use crate::posterior::columns::Workspace;
 use crate::posterior::potential::{Point, Potential, bounds};
 
 /// Up to this number of options the curvature is factored at once.
 const SMALL: usize = 128;
 /// Minorise-maximise steps before the first Newton step.
 const WARM_UP: usize = 3;
+/// Lanczos steps that look for loose directions, and the eigenvalue of the preconditioned curvature below which one is loose: random
+/// comparisons of well-mixed options are near 1.
+const PROBE: usize = 10;
+const LOOSE: f64 = 0.1;
 /// Conjugate-gradient steps for one Newton step, before a factor is tried.
 const PATIENCE: usize = 25;
 /// The same when no factor can be had.
@@ -35,8 +44,14 @@ pub(crate) struct Optimum {
     pub(crate) converged: bool,
 }
 
-/// Maximises f from a start, or from the potential's own.
+/// Maximises f from a start, or from the potential's own. A start that leads nowhere is forgotten.
 pub(crate) fn maximise(potential: &Potential, start: Option<Vec<f64>>, tolerance: f64, max_iterations: usize) -> Optimum {
+    let warm = start.is_some();
+    let optimum = climb(potential, start, tolerance, max_iterations);
+    if optimum.converged || !warm { optimum } else { climb(potential, None, tolerance, max_iterations) }
+}
+
+fn climb(potential: &Potential, start: Option<Vec<f64>>, tolerance: f64, max_iterations: usize) -> Optimum {
     let n = potential.option_count();
     let mut workspace = potential.columns.workspace();
     let warm = start.is_some();
@@ -110,10 +125,11 @@ fn gradient_norm(potential: &Potential, point: &Point) -> f64 {
     let mut largest = 0.0_f64;
     for (g, a) in point.gradient.iter().zip(&potential.a) {
         let relative = g.abs() / a;
-        // NaN must not hide behind max.
-        if !(relative <= largest) {
-            largest = relative;
+        if relative.is_nan() {
+            // It must not hide behind max.
+            return relative;
         }
+        largest = largest.max(relative);
     }
     largest
 }
@@ -123,6 +139,8 @@ fn gradient_norm(potential: &Potential, point: &Point) -> f64 {
 struct Solver {
     factor_next: bool,
     factor_works: bool,
+    /// Whether the curvature's smallest eigenvalue was looked at.
+    probed: bool,
     smallest: f64,
     stalls: usize,
 }
@@ -135,12 +153,16 @@ impl Solver {
         point: &Point,
         norm: f64,
         tolerance: f64,
-        workspace: &mut crate::posterior::columns::Workspace,
+        workspace: &mut Workspace,
     ) -> Option<Vec<f64>> {
         // Σg = 0 up to rounding, which grounding would put on one option.
-        let n = point.gradient.len() as f64;
-        let excess: f64 = point.gradient.iter().sum::<f64>() / n;
-        let gradient: Vec<f64> = point.gradient.iter().map(|g| g - excess).collect();
+        let total: f64 = potential.a.iter().sum();
+        let excess: f64 = point.gradient.iter().sum::<f64>() / total;
+        let gradient: Vec<f64> = point.gradient.iter().zip(&potential.a).map(|(g, a)| g - a * excess).collect();
+        if !self.factor_next && !self.probed {
+            self.probed = true;
+            self.factor_next = self.factor_works && smallest_eigenvalue(potential, point, workspace) < LOOSE;
+        }
         if !self.factor_next {
             // Newton squares the error: no use in solving more precisely than that, or than the end asks for.
             let precision = norm.clamp(1e-6, 0.1).max((0.3 * tolerance / norm).min(0.1));
@@ -178,6 +200,65 @@ impl Solver {
     }
 }
 
+/// Smallest eigenvalue of D^(−½) M D^(−½) that a few Lanczos steps from a random vector see: those of conjugate gradients.
+fn smallest_eigenvalue(potential: &Potential, point: &Point, workspace: &mut Workspace) -> f64 {
+    let n = point.diagonal.len();
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    // A right side with entries of the size of √D, orthogonal to the common shift.
+    let mut residual: Vec<f64> = point.diagonal.iter().map(|d| d.sqrt() * if rng.random() { 1.0 } else { -1.0 }).collect();
+    let total: f64 = point.diagonal.iter().sum();
+    let excess = residual.iter().sum::<f64>() / total;
+    residual.iter_mut().zip(&point.diagonal).for_each(|(r, d)| *r -= d * excess);
+    let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+    let mut z: Vec<f64> = residual.iter().zip(&point.diagonal).map(|(r, d)| r / d).collect();
+    let mut direction = z.clone();
+    let mut rz = dot(&residual, &z);
+    let (mut product, mut scratch) = (vec![0.0; n], Vec::new());
+    // The tridiagonal matrix of the Lanczos steps, from the coefficients of conjugate gradients.
+    let (mut diagonal, mut off): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    let (mut last_length, mut last_ratio) = (1.0, 0.0);
+    for _ in 0..PROBE.min(n.saturating_sub(1)) {
+        potential.product(point, &direction, &mut product, &mut scratch, workspace);
+        let curvature = dot(&direction, &product);
+        if !(curvature > 0.0) {
+            return 0.0;
+        }
+        let length = rz / curvature;
+        diagonal.push(1.0 / length + last_ratio / last_length);
+        residual.iter_mut().zip(&product).for_each(|(r, p)| *r -= length * p);
+        z.iter_mut().zip(&residual).zip(&point.diagonal).for_each(|((z, r), d)| *z = r / d);
+        let next = dot(&residual, &z);
+        let ratio = next / rz;
+        if !(ratio > 1e-20) {
+            break;
+        }
+        off.push(ratio.sqrt() / length);
+        direction.iter_mut().zip(&z).for_each(|(d, z)| *d = z + ratio * *d);
+        (rz, last_length, last_ratio) = (next, length, ratio);
+    }
+    smallest_of_tridiagonal(&diagonal, &off)
+}
+
+/// Smallest eigenvalue of a symmetric tridiagonal matrix, by counting those below a bound.
+fn smallest_of_tridiagonal(diagonal: &[f64], off: &[f64]) -> f64 {
+    let below = |x: f64| {
+        let mut count = 0;
+        let mut pivot = 1.0_f64;
+        for (i, d) in diagonal.iter().enumerate() {
+            let square = if i == 0 { 0.0 } else { off[i - 1] * off[i - 1] };
+            pivot = d - x - square / if pivot == 0.0 { f64::MIN_POSITIVE } else { pivot };
+            count += usize::from(pivot < 0.0);
+        }
+        count
+    };
+    let (mut low, mut high) = (0.0, diagonal.iter().copied().fold(0.0, f64::max));
+    for _ in 0..50 {
+        let middle = 0.5 * (low + high);
+        if below(middle) == 0 { low = middle } else { high = middle }
+    }
+    low
+}
+
 /// M d = g by conjugate gradients, preconditioned by the diagonal, to a residual of `precision` in the norm of the preconditioner.
 fn conjugate_gradients(
     potential: &Potential,
@@ -185,7 +266,7 @@ fn conjugate_gradients(
     gradient: &[f64],
     precision: f64,
     max_steps: usize,
-    workspace: &mut crate::posterior::columns::Workspace,
+    workspace: &mut Workspace,
 ) -> (Vec<f64>, bool) {
     let n = gradient.len();
     let mut solution = vec![0.0; n];

@@ -9,7 +9,7 @@ use std::ops::Range;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
-use crate::sampler::lanes::{LANES, Lanes, dispatch, ln};
+use crate::sampler::lanes::{Kernel, LANES, Lanes, dispatch, ln};
 
 /// Members for each strand at least, so that small problems stay on one.
 const STRAND_MEMBERS: usize = 1 << 16;
@@ -215,41 +215,38 @@ impl Columns {
 
     /// Rates of several chains side by side into `rates`.
     pub(crate) fn rates_of_lanes(&self, lambda: &[Lanes], rates: &mut [Lanes]) {
-        dispatch(|| {
-            rates.fill([0.0; LANES]);
-            for piece in self.strands.iter().flatten() {
-                self.each(piece, |set, b| {
-                    let sums = sums_of_lanes(set, lambda);
-                    let q: Lanes = std::array::from_fn(|lane| b / sums[lane]);
-                    for &i in set {
-                        let rate = &mut rates[i as usize];
-                        for lane in 0..LANES {
-                            rate[lane] += q[lane];
-                        }
-                    }
-                });
-            }
-        });
+        rates.fill([0.0; LANES]);
+        dispatch(Pass { columns: self, visitor: &mut Rates { lambda, rates } });
     }
 
     /// Σ_C b_C ln S_C(λ) of several chains side by side.
     pub(crate) fn ln_sums_of_lanes(&self, lambda: &[Lanes]) -> Lanes {
-        dispatch(|| {
-            let mut total = [0.0; LANES];
-            for piece in self.strands.iter().flatten() {
-                self.each(piece, |set, b| {
-                    let logarithms = ln(sums_of_lanes(set, lambda));
-                    for lane in 0..LANES {
-                        total[lane] += b * logarithms[lane];
+        let mut sums = LnSums { lambda, total: [0.0; LANES] };
+        dispatch(Pass { columns: self, visitor: &mut sums });
+        sums.total
+    }
+
+    /// As [`each`](Self::each) over all columns, for loops that are dispatched.
+    #[inline(always)]
+    fn visit(&self, visitor: &mut impl Visitor) {
+        for group in &self.groups {
+            macro_rules! fixed {
+                ($($size:literal)*) => {
+                    match group.size {
+                        $($size => for (set, &b) in group.members.as_chunks::<$size>().0.iter().zip(&group.weights) {
+                            visitor.column(set, b);
+                        },)*
+                        size => for (set, &b) in group.members.chunks_exact(size).zip(&group.weights) {
+                            visitor.column(set, b);
+                        },
                     }
-                });
+                };
             }
-            total
-        })
+            fixed!(2 3 4 5 8 10);
+        }
     }
 
     /// Calls `f` with the members and the weight of each column of a piece; fixed lengths for the usual sizes.
-    #[expect(clippy::inline_always, reason = "each caller's loop must be compiled for the fixed lengths")]
     #[inline(always)]
     fn each(&self, piece: &Piece, mut f: impl FnMut(&[u32], f64)) {
         let group = &self.groups[piece.group];
@@ -290,8 +287,60 @@ impl Columns {
     }
 }
 
+/// What a pass over columns does with each.
+trait Visitor {
+    fn column(&mut self, set: &[u32], b: f64);
+}
+
+/// A dispatched pass.
+struct Pass<'a, V> {
+    columns: &'a Columns,
+    visitor: &'a mut V,
+}
+
+impl<V: Visitor> Kernel for Pass<'_, V> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.columns.visit(self.visitor);
+    }
+}
+
+struct Rates<'a> {
+    lambda: &'a [Lanes],
+    rates: &'a mut [Lanes],
+}
+
+impl Visitor for Rates<'_> {
+    #[inline(always)]
+    fn column(&mut self, set: &[u32], b: f64) {
+        let sums = sums_of_lanes(set, self.lambda);
+        let q: Lanes = [b / sums[0], b / sums[1], b / sums[2], b / sums[3]];
+        for &i in set {
+            let rate = &mut self.rates[i as usize];
+            for lane in 0..LANES {
+                rate[lane] += q[lane];
+            }
+        }
+    }
+}
+
+struct LnSums<'a> {
+    lambda: &'a [Lanes],
+    total: Lanes,
+}
+
+impl Visitor for LnSums<'_> {
+    #[inline(always)]
+    fn column(&mut self, set: &[u32], b: f64) {
+        let logarithms = ln(sums_of_lanes(set, self.lambda));
+        for lane in 0..LANES {
+            self.total[lane] += b * logarithms[lane];
+        }
+    }
+}
+
 /// S_C of several chains side by side.
-#[expect(clippy::inline_always, reason = "must be compiled inside the dispatched loop")]
 #[inline(always)]
 fn sums_of_lanes(set: &[u32], lambda: &[Lanes]) -> Lanes {
     let mut sums = [0.0; LANES];

@@ -56,7 +56,7 @@ pub enum PosteriorError {
     Prior(#[from] PriorError),
     /// Counts of choices and presentations that no choices can have.
     #[error(
-        "options {} were chosen {chosen} times from presentations answered {presented} times: \
+        "options {} were chosen {chosen:e} times from presentations answered {presented:e} times: \
          a choice was withdrawn that had not been recorded",
         Listed(options)
     )]
@@ -117,6 +117,8 @@ pub(crate) struct Component {
 #[derive(Clone, Debug)]
 pub struct Posterior {
     alpha: Vec<f64>,
+    /// y, sets of one option included.
+    chosen: Vec<f64>,
     /// Exponents α_k + y_k, less what presentations of a single option take away.
     a: Vec<f64>,
     components: Vec<Component>,
@@ -151,7 +153,8 @@ impl Posterior {
             }
         }
         let (labels, members) = label(sets, |k| linked[k]);
-        let mut a: Vec<f64> = alpha.iter().zip(statistics.all_chosen()).map(|(alpha, y)| alpha + y).collect();
+        // y without choices from sets of one option, which say nothing. Taken out before α is added: a large y would swallow it.
+        let mut chosen: Vec<f64> = statistics.all_chosen().to_vec();
         let mut unexplored: Vec<u32> = (0..option_count as u32).filter(|&k| !linked[k as usize]).collect();
 
         // First pass: how many columns of each size each component has, so that memory is asked for once.
@@ -173,19 +176,24 @@ impl Posterior {
             let component = labels[set[0].index()] as usize;
             presented[component] += count;
             if set.len() == 1 {
-                // Sets of one option say nothing: the choice and the presentation cancel.
-                a[set[0].index()] -= count;
+                chosen[set[0].index()] -= count;
             } else if set.len() < members[component].len() {
                 builders[component].push(set.iter().map(|option| local[option.index()]), count);
             } else {
                 own[component] += count;
             }
         }
-        if let Some(k) = (0..option_count).find(|&k| !(a[k] >= alpha[k] * (1.0 - 1e-9))) {
-            let presented = alpha[k] + statistics.all_chosen()[k] - a[k];
-            let options = vec![OptionId::new(k as u32)];
-            return Err(PosteriorError::Unbalanced { options, chosen: statistics.all_chosen()[k], presented });
+        // Counts that cancel on paper may leave rounding, relative to what was there or below what the prior can feel.
+        let rounding = |size: f64, alpha: f64| 1e-9 * (size + alpha);
+        for (k, net) in chosen.iter_mut().enumerate() {
+            let y = statistics.all_chosen()[k];
+            if !(*net >= -rounding(y, alpha[k])) {
+                let options = vec![OptionId::new(k as u32)];
+                return Err(PosteriorError::Unbalanced { options, chosen: y, presented: y - *net });
+            }
+            *net = net.max(0.0);
         }
+        let a: Vec<f64> = alpha.iter().zip(&chosen).map(|(alpha, y)| alpha + y).collect();
         let mut inside = vec![0.0; members.len()];
         for (set, beta) in &prior_columns {
             let component = labels[set[0] as usize] as usize;
@@ -198,8 +206,9 @@ impl Posterior {
         }
         let mut components = Vec::with_capacity(members.len());
         for (i, (options, builder)) in members.into_iter().zip(builders).enumerate() {
-            let chosen: f64 = options.iter().map(|&k| statistics.chosen(OptionId::new(k))).sum();
-            if !((chosen - presented[i]).abs() <= 1e-9 * presented[i].max(chosen)) {
+            let chosen: f64 = options.iter().map(|&k| statistics.all_chosen()[k as usize]).sum();
+            let weight: f64 = options.iter().map(|&k| alpha[k as usize]).sum();
+            if !((chosen - presented[i]).abs() <= rounding(presented[i].max(chosen), weight)) {
                 let options = options.into_iter().map(OptionId::new).collect();
                 return Err(PosteriorError::Unbalanced { options, chosen, presented: presented[i] });
             }
@@ -214,7 +223,8 @@ impl Posterior {
         }
         unexplored.sort_unstable();
         let whole = (alpha.iter().sum::<f64>() - inside.iter().sum::<f64>()).max(0.0);
-        Ok(Self { alpha, a, components, unexplored, whole, prior_columns })
+        let all_chosen = statistics.all_chosen().to_vec();
+        Ok(Self { alpha, chosen: all_chosen, a, components, unexplored, whole, prior_columns })
     }
 
     /// Number of options K.
@@ -240,6 +250,11 @@ impl Posterior {
         &self.unexplored
     }
 
+    /// α of some options.
+    pub(crate) fn alpha_of(&self, options: &[u32]) -> Vec<f64> {
+        options.iter().map(|&k| self.alpha[k as usize]).collect()
+    }
+
     pub(crate) fn exponents(&self) -> &[f64] {
         &self.a
     }
@@ -259,6 +274,11 @@ impl Posterior {
             return None;
         }
         Some(Self::of_columns(self.alpha.clone(), self.prior_columns.clone()))
+    }
+
+    /// α + y, with the choices from sets of one option.
+    pub(crate) fn full_exponents(&self) -> impl Iterator<Item = f64> {
+        self.alpha.iter().zip(&self.chosen).map(|(alpha, y)| alpha + y)
     }
 
     /// β([K]), the sum of the masses' parameters.

@@ -57,17 +57,8 @@ impl<'a> Gibbs<'a> {
             potential.a.iter().zip(&shown).map(|(&a, shown)| ln_gamma_draw(a, &mut rng) - shown.ln()).collect();
         let z = vec![0.0; columns.len()];
         let tree = SpanningTree::new(n, &columns);
-        let mut chain = Self {
-            potential,
-            columns,
-            lambda: vec![0.0; n],
-            ln_lambda,
-            z,
-            whole: 0.0,
-            rates: vec![0.0; n],
-            tree,
-            rng,
-        };
+        let mut chain =
+            Self { potential, columns, lambda: vec![0.0; n], ln_lambda, z, whole: 0.0, rates: vec![0.0; n], tree, rng };
         chain.normalise();
         chain
     }
@@ -90,7 +81,8 @@ impl<'a> Gibbs<'a> {
 
     fn sweep_linear(&mut self) {
         let total: f64 = self.lambda.iter().sum();
-        self.whole = if self.potential.whole > 0.0 { ln_gamma_draw(self.potential.whole, &mut self.rng).exp() / total } else { 0.0 };
+        self.whole =
+            if self.potential.whole > 0.0 { ln_gamma_draw(self.potential.whole, &mut self.rng).exp() / total } else { 0.0 };
         self.rates.fill(self.whole);
         for (z, &(set, b)) in self.z.iter_mut().zip(&self.columns) {
             let sum: f64 = set.iter().map(|&i| self.lambda[i as usize]).sum();

@@ -11,14 +11,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::lanes::{LANES, Lanes, dispatch, exp, ln};
+use super::lanes::{Kernel, LANES, Lanes, dispatch, exp, ln};
 use crate::matrix::cholesky;
 use crate::posterior::potential::Potential;
 
 /// Steps of a trajectory.
-const STEPS: usize = 4;
-/// Length of a step to begin with; 4 of them are a good quarter of a period.
-const FIRST_STEP: f64 = 0.55;
+const STEPS: usize = 5;
+/// Length of a step to begin with; five of them are less than half a period.
+const FIRST_STEP: f64 = 0.5;
 /// Steps vary by this part, so that no mode of motion returns to its start every time.
 const JITTER: f64 = 0.15;
 /// Acceptance that the warm-up steers towards.
@@ -75,7 +75,11 @@ impl<'a> Hamiltonian<'a> {
             curvature[i][i] += potential.whole * share;
         }
         // κ = w leaves w diag(p): no full matrix to add. Without w, as much as an option has on average.
-        let pin = if potential.whole > 0.0 { potential.whole } else { curvature.iter().enumerate().map(|(i, row)| row[i]).sum::<f64>() };
+        let pin = if potential.whole > 0.0 {
+            potential.whole
+        } else {
+            curvature.iter().enumerate().map(|(i, row)| row[i]).sum::<f64>()
+        };
         if potential.whole <= 0.0 {
             for i in 0..n {
                 for j in 0..n {
@@ -127,9 +131,7 @@ impl<'a> Hamiltonian<'a> {
     /// One trajectory of each chain.
     pub(crate) fn advance(&mut self) {
         let mut momentum = self.normals();
-        let steps: Lanes = std::array::from_fn(|lane| {
-            self.step * (1.0 + JITTER * (2.0 * self.rngs[lane].random::<f64>() - 1.0))
-        });
+        let steps: Lanes = std::array::from_fn(|lane| self.step * (1.0 + JITTER * (2.0 * self.rngs[lane].random::<f64>() - 1.0)));
         let kinetic = |momentum: &[Lanes]| {
             let mut sum = [0.0; LANES];
             for p in momentum {
@@ -189,61 +191,19 @@ impl<'a> Hamiltonian<'a> {
     fn evaluate(&self, x: &[Lanes], mut state: State, with_value: bool) -> State {
         let n = x.len();
         let mut lambda = vec![[0.0; LANES]; n];
-        let mut shift = [0.0; LANES];
-        let mut total = [0.0; LANES];
-        dispatch(|| {
-            // δ = L⁻ᵀ x.
-            state.eta.fill([0.0; LANES]);
-            for (row, x) in self.whitening.iter().zip(x) {
-                for (eta, factor) in state.eta.iter_mut().zip(row) {
-                    for lane in 0..LANES {
-                        eta[lane] += factor * x[lane];
-                    }
-                }
-            }
-            for k in 0..n {
-                for lane in 0..LANES {
-                    shift[lane] += self.shares[k] * state.eta[k][lane];
-                    state.eta[k][lane] += self.mode[k];
-                }
-                lambda[k] = exp(state.eta[k]);
-                for lane in 0..LANES {
-                    total[lane] += lambda[k][lane];
-                }
-            }
-        });
+        let (shift, total) = dispatch(Unwhiten { chains: self, x, eta: &mut state.eta, lambda: &mut lambda });
         let mut rates = std::mem::take(&mut state.gradient);
         self.potential.columns.rates_of_lanes(&lambda, &mut rates);
         let mut slope = vec![[0.0; LANES]; n];
-        dispatch(|| {
-            for k in 0..n {
-                let (a, share) = (self.potential.a[k], self.pin * self.shares[k]);
-                for lane in 0..LANES {
-                    slope[k][lane] =
-                        a - lambda[k][lane] * (rates[k][lane] + self.potential.whole / total[lane]) - share * shift[lane];
-                }
-            }
-            // L⁻¹ slope.
-            for (out, row) in rates.iter_mut().zip(&self.whitening) {
-                let mut sum = [0.0; LANES];
-                for (factor, slope) in row.iter().zip(&slope) {
-                    for lane in 0..LANES {
-                        sum[lane] += factor * slope[lane];
-                    }
-                }
-                *out = sum;
-            }
-        });
+        dispatch(Slope { chains: self, lambda: &lambda, slope: &mut slope, rates: &mut rates, shift, total });
         state.gradient = rates;
         if with_value {
             let sums = self.potential.columns.ln_sums_of_lanes(&lambda);
             let ln_total = ln(total);
             for lane in 0..LANES {
                 let linear: f64 = self.potential.a.iter().zip(&state.eta).map(|(a, eta)| a * eta[lane]).sum();
-                state.value[lane] = linear
-                    - sums[lane]
-                    - self.potential.whole * ln_total[lane]
-                    - 0.5 * self.pin * shift[lane] * shift[lane];
+                state.value[lane] =
+                    linear - sums[lane] - self.potential.whole * ln_total[lane] - 0.5 * self.pin * shift[lane] * shift[lane];
             }
         }
         state
@@ -252,13 +212,96 @@ impl<'a> Hamiltonian<'a> {
 
 /// y += part · steps · x.
 fn kick(y: &mut [Lanes], x: &[Lanes], steps: &Lanes, part: f64) {
-    dispatch(|| {
-        for (y, x) in y.iter_mut().zip(x) {
+    dispatch(Kick { y, x, steps, part });
+}
+
+struct Kick<'a> {
+    y: &'a mut [Lanes],
+    x: &'a [Lanes],
+    steps: &'a Lanes,
+    part: f64,
+}
+
+impl Kernel for Kick<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (y, x) in self.y.iter_mut().zip(self.x) {
             for lane in 0..LANES {
-                y[lane] += part * steps[lane] * x[lane];
+                y[lane] += self.part * self.steps[lane] * x[lane];
             }
         }
-    });
+    }
+}
+
+/// η = η* + L⁻ᵀ x and λ = e^η; returns pᵀ(η − η*) and Σλ.
+struct Unwhiten<'a, 'p> {
+    chains: &'a Hamiltonian<'p>,
+    x: &'a [Lanes],
+    eta: &'a mut [Lanes],
+    lambda: &'a mut [Lanes],
+}
+
+impl Kernel for Unwhiten<'_, '_> {
+    type Output = (Lanes, Lanes);
+    #[inline(always)]
+    fn run(self) -> (Lanes, Lanes) {
+        let Self { chains, x, eta, lambda } = self;
+        eta.fill([0.0; LANES]);
+        for (row, x) in chains.whitening.iter().zip(x) {
+            for (eta, factor) in eta.iter_mut().zip(row) {
+                for lane in 0..LANES {
+                    eta[lane] += factor * x[lane];
+                }
+            }
+        }
+        let (mut shift, mut total) = ([0.0; LANES], [0.0; LANES]);
+        for (((eta, lambda), share), mode) in eta.iter_mut().zip(lambda).zip(&chains.shares).zip(&chains.mode) {
+            for lane in 0..LANES {
+                shift[lane] += share * eta[lane];
+                eta[lane] += mode;
+            }
+            *lambda = exp(*eta);
+            for lane in 0..LANES {
+                total[lane] += lambda[lane];
+            }
+        }
+        (shift, total)
+    }
+}
+
+/// Gradient by x from the rates, into them, by way of that by η.
+struct Slope<'a, 'p> {
+    chains: &'a Hamiltonian<'p>,
+    lambda: &'a [Lanes],
+    slope: &'a mut [Lanes],
+    rates: &'a mut [Lanes],
+    shift: Lanes,
+    total: Lanes,
+}
+
+impl Kernel for Slope<'_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { chains, lambda, slope, rates, shift, total } = self;
+        let whole: Lanes = [0, 1, 2, 3].map(|lane: usize| chains.potential.whole / total[lane]);
+        for (k, slope) in slope.iter_mut().enumerate() {
+            let (a, share) = (chains.potential.a[k], chains.pin * chains.shares[k]);
+            for lane in 0..LANES {
+                slope[lane] = a - lambda[k][lane] * (rates[k][lane] + whole[lane]) - share * shift[lane];
+            }
+        }
+        for (out, row) in rates.iter_mut().zip(&chains.whitening) {
+            let mut sum = [0.0; LANES];
+            for (factor, slope) in row.iter().zip(slope.iter()) {
+                for lane in 0..LANES {
+                    sum[lane] += factor * slope[lane];
+                }
+            }
+            *out = sum;
+        }
+    }
 }
 
 /// Inverse of a lower triangular matrix, as rows of growing length.

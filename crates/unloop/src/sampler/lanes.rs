@@ -11,14 +11,27 @@ pub(crate) const LANES: usize = 4;
 /// One value for each chain.
 pub(crate) type Lanes = [f64; LANES];
 
-/// Runs a loop compiled for the machine's widest vectors. The loop must be inlined to profit.
-#[inline]
-pub(crate) fn dispatch<R>(run: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(run)
+/// A loop to be compiled for the machine's widest vectors. `run` must be marked `#[inline(always)]`: what is compiled apart, as a
+/// closure's body may be, gets the narrow vectors that every machine has.
+pub(crate) trait Kernel {
+    type Output;
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a loop with the machine's widest vectors.
+pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+    struct Dispatched<K>(K);
+    impl<K: Kernel> pulp::WithSimd for Dispatched<K> {
+        type Output = K::Output;
+        #[inline(always)]
+        fn with_simd<S: pulp::Simd>(self, _: S) -> K::Output {
+            self.0.run()
+        }
+    }
+    pulp::Arch::new().dispatch(Dispatched(kernel))
 }
 
 /// eˣ for each lane, for |x| < 700; beyond, the value at 700 or −700.
-#[expect(clippy::inline_always, reason = "must be compiled inside the dispatched loop")]
 #[inline(always)]
 pub(crate) fn exp(x: Lanes) -> Lanes {
     // Adding 1.5·2⁵² leaves the nearest integer in the low bits.
@@ -32,7 +45,7 @@ pub(crate) fn exp(x: Lanes) -> Lanes {
         2.505_210_838_544_172e-8,
         2.755_731_922_398_589e-7,
         2.755_731_922_398_589_3e-6,
-        2.480_158_730_158_730_2e-5,
+        2.480_158_730_158_73e-5,
         1.984_126_984_126_984e-4,
         1.388_888_888_888_889e-3,
         8.333_333_333_333_333e-3,
@@ -58,7 +71,6 @@ pub(crate) fn exp(x: Lanes) -> Lanes {
 }
 
 /// ln x for each lane, for positive normal x.
-#[expect(clippy::inline_always, reason = "must be compiled inside the dispatched loop")]
 #[inline(always)]
 pub(crate) fn ln(x: Lanes) -> Lanes {
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;

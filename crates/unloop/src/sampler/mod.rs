@@ -260,7 +260,7 @@ fn by_hamiltonian(component: &Component, mode: &Mode, stream: u64, settings: &Sa
         let stream = stream + (group * LANES) as u64;
         let mut sampler = Hamiltonian::new(&component.potential, &mode.point.eta, seed, stream)?;
         sampler.warm_up(WARM_UP);
-        let mut eta: Vec<Vec<Vec<f64>>> = vec![Vec::with_capacity(draws); LANES];
+        let mut eta: Vec<Vec<Vec<f64>>> = vec![Vec::new(); LANES];
         for _ in 0..draws {
             sampler.advance();
             for (lane, eta) in eta.iter_mut().enumerate() {

@@ -49,6 +49,8 @@ struct Node {
 struct Child {
     block: Block,
     a: f64,
+    /// Σ(α + y) inside, from which a(B) was left: its rounding is relative to this.
+    size: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,11 +72,12 @@ impl Posterior {
                 Block::Node(i) => Block::Node(i + shift),
             };
             nodes.extend(tree.nodes.into_iter().map(|node| Node {
-                children: node.children.into_iter().map(|child| Child { block: rename(child.block), a: child.a }).collect(),
+                children: node.children.into_iter().map(|child| Child { block: rename(child.block), ..child }).collect(),
             }));
-            masses.push(Child { block: Block::Node(nodes.len() as u32 - 1), a: component.mass });
+            masses.push(Child { block: Block::Node(nodes.len() as u32 - 1), a: component.mass, size: component.mass });
         }
-        masses.extend(self.unexplored_indices().iter().map(|&k| Child { block: Block::Option(k), a: self.alpha()[k as usize] }));
+        let alone = self.unexplored_indices().iter().map(|&k| (k, self.alpha()[k as usize]));
+        masses.extend(alone.map(|(k, a)| Child { block: Block::Option(k), a, size: a }));
         // A single component is its own root; so is its tree.
         if masses.len() > 1 || nodes.is_empty() {
             nodes.push(Node { children: masses });
@@ -92,6 +95,7 @@ impl Tree {
         let mut parent: Vec<u32> = (0..n as u32).collect();
         let mut slack: Vec<f64> = potential.a.clone();
         let mut sizes: Vec<usize> = vec![1; n];
+        let mut weights: Vec<f64> = potential.a.clone();
         // By size ascending, as the columns come, so that nested ones come before those around them.
         let mut blocks: Vec<usize> = Vec::new();
         for (set, b) in potential.columns.iter() {
@@ -106,13 +110,13 @@ impl Tree {
                 slack[block] -= b;
                 continue;
             }
-            join(&blocks, b, n, &mut nodes, &mut parent, &mut slack, &mut sizes);
+            join(&blocks, b, n, &mut nodes, &mut parent, &mut slack, &mut sizes, &mut weights);
         }
         let mut roots: Vec<usize> = (0..n).map(|i| find(&mut parent, i)).collect();
         roots.sort_unstable();
         roots.dedup();
         if roots.len() > 1 {
-            join(&roots, 0.0, n, &mut nodes, &mut parent, &mut slack, &mut sizes);
+            join(&roots, 0.0, n, &mut nodes, &mut parent, &mut slack, &mut sizes, &mut weights);
         }
         Self::new(nodes, n)
     }
@@ -136,8 +140,23 @@ impl Tree {
 
     /// Var θ_k, by option.
     pub fn variance(&self) -> Vec<f64> {
-        let squares = self.products(|a, total| a * (a + 1.0) / (total * (total + 1.0)));
-        squares.iter().zip(self.mean()).map(|(square, mean)| square - mean * mean).collect()
+        // E x² / (E x)² is a product along the way too; as a sum of logarithms it keeps what E x² − (E x)² would lose.
+        let excess = self.walk(0.0, |sum, a, total| sum + ((total - a) / (a * (total + 1.0))).ln_1p());
+        excess.iter().zip(self.mean()).map(|(excess, mean)| mean * mean * excess.exp_m1()).collect()
+    }
+
+    /// Rounding of [`ln_normaliser`](Self::ln_normaliser), and relative rounding of the means: sums of large counts leave small a(B).
+    pub(crate) fn rounding(&self) -> (f64, f64) {
+        let (mut absolute, mut relative) = (1e-15_f64, 1e-15_f64);
+        for node in &self.nodes {
+            let total: f64 = node.children.iter().map(|child| child.a).sum();
+            absolute += 4.0 * f64::EPSILON * ln_gamma(total).abs().max(1.0);
+            for child in &node.children {
+                absolute += 4.0 * f64::EPSILON * (ln_gamma(child.a).abs() + child.size * ln_gamma_slope(child.a));
+                relative += 2.0 * f64::EPSILON * child.size / child.a;
+            }
+        }
+        (absolute, relative)
     }
 
     /// An independent draw of ln θ.
@@ -224,15 +243,20 @@ impl Tree {
 
     /// Products of a factor of (a(child), Σ a(children)) along the way to each option.
     fn products(&self, factor: impl Fn(f64, f64) -> f64) -> Vec<f64> {
-        let mut options = vec![1.0; self.option_count];
-        let mut products = vec![1.0; self.nodes.len()];
+        self.walk(1.0, |product, a, total| product * factor(a, total))
+    }
+
+    /// A value for each option, from the root down: `next(value of the node, a(child), Σ a(children))`.
+    fn walk(&self, start: f64, next: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
+        let mut options = vec![start; self.option_count];
+        let mut values = vec![start; self.nodes.len()];
         for (i, node) in self.nodes.iter().enumerate().rev() {
             let total: f64 = node.children.iter().map(|child| child.a).sum();
             for child in &node.children {
-                let step = if node.children.len() == 1 { 1.0 } else { factor(child.a, total) };
+                let value = if node.children.len() == 1 { values[i] } else { next(values[i], child.a, total) };
                 match child.block {
-                    Block::Option(k) => options[k as usize] = products[i] * step,
-                    Block::Node(j) => products[j as usize] = products[i] * step,
+                    Block::Option(k) => options[k as usize] = value,
+                    Block::Node(j) => values[j as usize] = value,
                 }
             }
         }
@@ -241,6 +265,7 @@ impl Tree {
 }
 
 /// Makes a node of some blocks.
+#[expect(clippy::too_many_arguments, reason = "the columns of one table of blocks")]
 fn join(
     blocks: &[usize],
     b: f64,
@@ -249,10 +274,13 @@ fn join(
     parent: &mut Vec<u32>,
     slack: &mut Vec<f64>,
     sizes: &mut Vec<usize>,
+    weights: &mut Vec<f64>,
 ) {
     let id = parent.len();
     let name = |block: usize| if block < n { Block::Option(block as u32) } else { Block::Node((block - n) as u32) };
-    nodes.push(Node { children: blocks.iter().map(|&block| Child { block: name(block), a: slack[block] }).collect() });
+    let child = |&block: &usize| Child { block: name(block), a: slack[block], size: weights[block] };
+    nodes.push(Node { children: blocks.iter().map(child).collect() });
+    weights.push(blocks.iter().map(|&block| weights[block]).sum());
     parent.push(id as u32);
     slack.push(blocks.iter().map(|&block| slack[block]).sum::<f64>() - b);
     sizes.push(blocks.iter().map(|&block| sizes[block]).sum());
@@ -268,6 +296,11 @@ fn find(parent: &mut [u32], index: usize) -> usize {
         i = parent[i] as usize;
     }
     i
+}
+
+/// |d ln Γ(a)/da| roughly: how rounding of a shows in ln Γ(a).
+fn ln_gamma_slope(a: f64) -> f64 {
+    1.0 / a + a.max(1.0).ln()
 }
 
 /// ln of the multivariate Beta function; 0 for a single argument.

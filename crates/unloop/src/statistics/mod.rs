@@ -128,8 +128,9 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// No choices among `option_count` options.
+    /// No choices among `option_count` options; more than [`OptionId`]s can name are as many as they can.
     pub fn new(option_count: usize) -> Self {
+        let option_count = option_count.min(u32::MAX as usize);
         Self {
             chosen: vec![0.0; option_count],
             degree: vec![0; option_count],
@@ -180,7 +181,7 @@ impl Statistics {
 
     /// Makes room for options up to `option_count`; never fewer than now. New ones are unexplored.
     pub fn grow(&mut self, option_count: usize) {
-        let count = option_count.max(self.chosen.len());
+        let count = option_count.min(u32::MAX as usize).max(self.chosen.len());
         self.chosen.resize(count, 0.0);
         self.degree.resize(count, 0);
     }
@@ -294,6 +295,10 @@ impl Statistics {
         }
         for count in self.chosen.iter_mut().chain(self.store.counts_mut()) {
             *count *= factor;
+            // Below the smallest normal number a count loses its digits, and never reaches zero: it is forgotten.
+            if *count < f64::MIN_POSITIVE {
+                *count = 0.0;
+            }
         }
         self.recount();
         Ok(())

@@ -318,6 +318,8 @@ impl Store {
 }
 
 fn slot_bits_for(entries: usize) -> u32 {
+    // A hint, so bounded: 1 GB of slots.
+    let entries = entries.min(1 << 27);
     let mut bits = MIN_SLOT_BITS;
     while bits < 31 && entries * 8 > (1 << bits) * 7 {
         bits += 1;
