@@ -2,8 +2,8 @@
 //!
 //! [`Options`] name things, [`Statistics`] count choices together with what was presented, a [`Prior`] and statistics make a
 //! [`Posterior`]. From it come the mode ([`Posterior::map`]), means and variances ([`Posterior::moments`]), choice probabilities
-//! ([`Posterior::predict`]), the evidence ([`Posterior::ln_evidence`]) and, for nested presentations, exact draws
-//! ([`Posterior::tree`]).
+//! ([`Posterior::predict`]), the evidence ([`Posterior::ln_evidence`]) and draws ([`Posterior::sample`]; exact and independent for
+//! nested presentations, [`Posterior::tree`]).
 //!
 //! ```
 //! use unloop::{Options, Posterior, Prior, Statistics};

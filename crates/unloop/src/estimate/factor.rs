@@ -19,6 +19,8 @@ use crate::posterior::potential::{Point, Potential};
 const DENSE_ASSEMBLY: usize = 2_048;
 /// Largest dense factor (800 MB, some ten seconds).
 const MAX_DENSE_FACTOR: usize = 10_000;
+/// Most pairs of members that are assembled into a sparse matrix (1.6 GB at 16 bytes each, for the while).
+const MAX_SPARSE_PAIRS: usize = 100_000_000;
 /// Largest work of a sparse factor, in multiplications.
 const MAX_SPARSE_WORK: f64 = 3e11;
 /// Sparse factors run at about this fraction of the dense speed.
@@ -56,6 +58,9 @@ impl Factor {
     /// Factors M at a point whose pass included curvature.
     pub(crate) fn new(potential: &Potential, point: &Point) -> Result<Self, FactorError> {
         let n = potential.option_count();
+        if n > DENSE_ASSEMBLY && potential.columns.pair_count() > MAX_SPARSE_PAIRS {
+            return Err(FactorError::TooLarge);
+        }
         // Rows of A add up to zero. Taken from the other entries the diagonal keeps that to the last digit; as a difference of sums
         // (an option that nearly always wins) it would not, and the looseness of a group would drown in it.
         let mut diagonal = vec![0.0; n];

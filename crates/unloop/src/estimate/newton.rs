@@ -200,6 +200,24 @@ impl Solver {
     }
 }
 
+/// −H v: M v without the part that pins the common shift, which would look like a loose direction where w is small beside the data.
+fn curvature_product(
+    potential: &Potential,
+    point: &Point,
+    v: &[f64],
+    out: &mut [f64],
+    scratch: &mut Vec<f64>,
+    workspace: &mut Workspace,
+) {
+    potential.product(point, v, out, scratch, workspace);
+    let total: f64 = point.lambda.iter().sum();
+    let mean = point.lambda.iter().zip(v).map(|(lambda, v)| lambda * v).sum::<f64>() / total;
+    let scale = potential.whole.max(0.0) * mean / total;
+    for (out, lambda) in out.iter_mut().zip(&point.lambda) {
+        *out -= scale * lambda;
+    }
+}
+
 /// Smallest eigenvalue of D^(−½) M D^(−½) that a few Lanczos steps from a random vector see: those of conjugate gradients.
 fn smallest_eigenvalue(potential: &Potential, point: &Point, workspace: &mut Workspace) -> f64 {
     let n = point.diagonal.len();
@@ -218,7 +236,7 @@ fn smallest_eigenvalue(potential: &Potential, point: &Point, workspace: &mut Wor
     let (mut diagonal, mut off): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     let (mut last_length, mut last_ratio) = (1.0, 0.0);
     for _ in 0..PROBE.min(n.saturating_sub(1)) {
-        potential.product(point, &direction, &mut product, &mut scratch, workspace);
+        curvature_product(potential, point, &direction, &mut product, &mut scratch, workspace);
         let curvature = dot(&direction, &product);
         if !(curvature > 0.0) {
             return 0.0;
@@ -280,7 +298,7 @@ fn conjugate_gradients(
     let enough = rz * precision * precision;
     direction.copy_from_slice(&z);
     for _ in 0..max_steps {
-        potential.product(point, &direction, &mut product, &mut scratch, workspace);
+        curvature_product(potential, point, &direction, &mut product, &mut scratch, workspace);
         let curvature = dot(&direction, &product);
         if !(curvature > 0.0) {
             return (solution, false);

@@ -111,6 +111,11 @@ impl Columns {
         self.groups.iter().map(|group| group.weights.len()).sum()
     }
 
+    /// Pairs of members of the same column.
+    pub(crate) fn pair_count(&self) -> usize {
+        self.groups.iter().map(|group| group.weights.len().saturating_mul(group.size * (group.size - 1) / 2)).sum()
+    }
+
     /// Columns with their weights, by size.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u32], f64)> {
         self.groups.iter().flat_map(|group| group.members.chunks_exact(group.size).zip(group.weights.iter().copied()))
