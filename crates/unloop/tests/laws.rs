@@ -243,4 +243,21 @@ proptest! {
         let allowed = if dual.method == Method::ImportanceSampling { 6.0 * dual.error } else { 1e-8 };
         prop_assert!((dual.ln_value - r.ln_value).abs() < allowed + 1e-8, "{:?} {:?}", r, dual);
     }
+
+    /// The chain rule of evidence through a general β: p(both) = p(first) · p(second | first).
+    #[test]
+    fn evidence_follows_the_chain_rule(first in rows(4, 3, 4), second in rows(4, 3, 4)) {
+        let prior = Prior::symmetric(0.8).unwrap();
+        let once = recorded(4, &first);
+        let alpha: Vec<f64> = once.all_chosen().iter().map(|y| 0.8 + y).collect();
+        let mut beta: Vec<(Presentation, f64)> =
+            once.canonical().into_iter().map(|(members, count)| (Presentation::new(members.to_vec()).unwrap(), count)).collect();
+        beta.push((set(&[0, 1, 2, 3]), 4.0 * 0.8));
+        let updated = Prior::general(alpha, beta).unwrap();
+        let evidence = |prior: &Prior, statistics: &Statistics| Posterior::new(prior, statistics).unwrap().ln_evidence().unwrap();
+        let both = evidence(&prior, &recorded(4, first.iter().chain(&second)));
+        let (one, two) = (evidence(&prior, &once), evidence(&updated, &recorded(4, &second)));
+        prop_assert!(both.method < Method::ImportanceSampling);
+        prop_assert!(close(both.ln_value, one.ln_value + two.ln_value, 1e-8), "{:?} {:?} {:?}", both, one, two);
+    }
 }

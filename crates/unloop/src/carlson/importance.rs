@@ -53,14 +53,14 @@ impl Weighted {
         let ln_prior = ln_beta(alpha.iter().copied());
         let mut weighted = Self { draws: Vec::with_capacity(count), ln_weights: Vec::with_capacity(count) };
         for i in 0..count {
-            let eta: Vec<f64> = if !from_prior(i) {
+            let eta: Vec<f64> = if from_prior(i) {
+                alpha.iter().map(|&alpha| ln_gamma_draw(alpha, &mut rng)).collect()
+            } else {
                 let mut step = vec![0.0; n];
                 fill_normal(&mut step, &mut rng);
                 mode.factor.correlate(&mut step);
                 let scale = chi_squared.as_ref().map_or(1.0, |chi| (DEGREES / chi.sample(&mut rng)).sqrt());
                 mode.point.eta.iter().zip(&step).map(|(eta, x)| eta + scale * x).collect()
-            } else {
-                alpha.iter().map(|&alpha| ln_gamma_draw(alpha, &mut rng)).collect()
             };
             // Densities of both, modulo a shift. The step is taken from the mean, so that large common shifts do not round.
             let centre = eta.iter().zip(&mode.point.eta).zip(&shares).map(|((eta, mode), p)| (eta - mode) * p).sum::<f64>();

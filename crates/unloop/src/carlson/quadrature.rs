@@ -144,10 +144,9 @@ impl<'a> Grid<'a> {
         let mut points = 1.0;
         for (i, axis) in self.axes.iter().enumerate() {
             let back: Vec<f64> = axis.iter().map(|v| -v).collect();
-            // Near the mode a Gaussian, far from it a slope; whichever falls faster.
-            let reach = |slope: f64| (depth / slope).min(depth).max((2.0 * depth).sqrt());
-            let long = |slope: f64| if slope < 1.0 { depth / slope } else { reach(slope) };
-            points *= (long(slope(axis)) + long(slope(&back))) / h / (i + 1) as f64;
+            // A Gaussian near the mode, a straight fall far from it; whichever reaches further.
+            let reach = |slope: f64| (depth / slope).max((2.0 * depth).sqrt());
+            points *= (reach(slope(axis)) + reach(slope(&back))) / h / (i + 1) as f64;
         }
         points
     }

@@ -8,7 +8,8 @@
 //!
 //! Steps are judged by slopes alone. f is concave along a line, so a trial point with a slope that has not turned to more than
 //! half its size backwards is progress; no logarithms are needed. A gradient near zero is not enough to stop: on data without a
-//! maximum the gradient vanishes too, while Newton steps keep their length. Both must be small.
+//! maximum the gradient vanishes too, while Newton steps keep their length until rounding takes over. Both must be small, and on the
+//! simplex [`map`](super::map) certifies besides that there is a maximum.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
