@@ -290,8 +290,8 @@ fn report(draws: &Draws, parts: &[ComponentDraws]) -> SampleReport {
         methods: parts.iter().map(|part| part.method).collect(),
         acceptance: parts.iter().map(|part| part.acceptance).fold(1.0, f64::min),
         r_hat: 1.0,
-        bulk_ess: all,
-        tail_ess: all,
+        bulk_ess: f64::INFINITY,
+        tail_ess: f64::INFINITY,
         chains: draws.chains(),
     };
     let stride = draws.explored().len().div_ceil(MAX_JUDGED).max(1);
@@ -303,6 +303,10 @@ fn report(draws: &Draws, parts: &[ComponentDraws]) -> SampleReport {
         report.r_hat = report.r_hat.max(found.r_hat);
         report.bulk_ess = report.bulk_ess.min(found.bulk_ess);
         report.tail_ess = report.tail_ess.min(found.tail_ess);
+    }
+    if draws.explored().is_empty() {
+        // Options without data are drawn independently.
+        (report.bulk_ess, report.tail_ess) = (all, all);
     }
     report
 }
