@@ -1,11 +1,11 @@
-//! Recording choices: one by one, many at once, and sorting the members of a presentation.
+//! Recording choices: one by one, and many at once.
 #![allow(missing_docs)]
 
 mod support;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use support::{Case, SEED};
-use unloop::{Presentation, Statistics};
+use unloop::Statistics;
 
 const TENS: Case = Case { name: "tens_k1e5_t1e6", options: 100_000, size: 10, choices: 1_000_000, window: None };
 
@@ -28,27 +28,5 @@ fn record(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn sort(criterion: &mut Criterion) {
-    let (members, _) = Case { choices: 1_000, ..TENS }.choices(SEED);
-    let mut group = criterion.benchmark_group("presentation_of_10");
-    group.throughput(Throughput::Elements(1_000));
-    group.bench_function("new", |b| {
-        b.iter(|| {
-            members.chunks_exact(10).map(|set| Presentation::new(set.iter().copied()).expect("a set").len()).sum::<usize>()
-        });
-    });
-    group.bench_function("standard_sort", |b| {
-        b.iter(|| {
-            let sorted = members.chunks_exact(10).map(|set| {
-                let mut set = set.to_vec();
-                set.sort_unstable();
-                set.into_boxed_slice().len()
-            });
-            sorted.sum::<usize>()
-        });
-    });
-    group.finish();
-}
-
-criterion_group!(benches, record, sort);
+criterion_group!(benches, record);
 criterion_main!(benches);

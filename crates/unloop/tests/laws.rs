@@ -39,6 +39,20 @@ fn recorded<'a>(options: usize, rows: impl IntoIterator<Item = &'a Row>) -> Stat
     statistics
 }
 
+/// Presentations with their counts, in canonical order.
+fn columns(statistics: &Statistics) -> Vec<(Presentation, f64)> {
+    let entries = statistics.canonical().into_iter();
+    entries.map(|(members, count)| (Presentation::new(members.to_vec()).unwrap(), count)).collect()
+}
+
+/// The posterior of a symmetric prior and choices, as a prior for more of them.
+fn as_prior(alpha: f64, statistics: &Statistics) -> Prior {
+    let option_count = statistics.option_count() as u32;
+    let mut beta = columns(statistics);
+    beta.push((set(&(0..option_count).collect::<Vec<_>>()), f64::from(option_count) * alpha));
+    Prior::general(statistics.all_chosen().iter().map(|y| alpha + y).collect::<Vec<_>>(), beta).unwrap()
+}
+
 fn close(x: f64, y: f64, tolerance: f64) -> bool {
     (x - y).abs() <= tolerance * (1.0 + x.abs().max(y.abs()))
 }
@@ -98,11 +112,7 @@ proptest! {
         let prior = Prior::symmetric(0.8).unwrap();
         let batch = Posterior::new(&prior, &recorded(4, first.iter().chain(&second))).unwrap();
         let once = recorded(4, &first);
-        let alpha: Vec<f64> = once.all_chosen().iter().map(|y| 0.8 + y).collect();
-        let mut beta: Vec<(Presentation, f64)> =
-            once.canonical().into_iter().map(|(members, count)| (Presentation::new(members.to_vec()).unwrap(), count)).collect();
-        beta.push((set(&[0, 1, 2, 3]), 4.0 * 0.8));
-        let updated = Prior::general(alpha, beta).unwrap();
+        let updated = as_prior(0.8, &once);
         let sequential = Posterior::new(&updated, &recorded(4, &second)).unwrap();
         let (x, y) = (batch.ln_density(Basis::Log, &eta).unwrap(), sequential.ln_density(Basis::Log, &eta).unwrap());
         prop_assert!(close(x, y, 1e-10), "{} {}", x, y);
@@ -224,8 +234,7 @@ proptest! {
     ) {
         let statistics = recorded(4, &rows);
         let a: Vec<f64> = alpha.iter().zip(statistics.all_chosen()).map(|(alpha, y)| alpha + y).collect();
-        let mut columns: Vec<(Presentation, f64)> =
-            statistics.canonical().into_iter().map(|(members, count)| (Presentation::new(members.to_vec()).unwrap(), count)).collect();
+        let mut columns = columns(&statistics);
         columns.push((set(&[0, 1, 2, 3]), alpha.iter().sum()));
         let r = ln_r(&a, &columns).unwrap();
         let mut wider = columns.clone();
@@ -249,11 +258,7 @@ proptest! {
     fn evidence_follows_the_chain_rule(first in rows(4, 3, 4), second in rows(4, 3, 4)) {
         let prior = Prior::symmetric(0.8).unwrap();
         let once = recorded(4, &first);
-        let alpha: Vec<f64> = once.all_chosen().iter().map(|y| 0.8 + y).collect();
-        let mut beta: Vec<(Presentation, f64)> =
-            once.canonical().into_iter().map(|(members, count)| (Presentation::new(members.to_vec()).unwrap(), count)).collect();
-        beta.push((set(&[0, 1, 2, 3]), 4.0 * 0.8));
-        let updated = Prior::general(alpha, beta).unwrap();
+        let updated = as_prior(0.8, &once);
         let evidence = |prior: &Prior, statistics: &Statistics| Posterior::new(prior, statistics).unwrap().ln_evidence().unwrap();
         let both = evidence(&prior, &recorded(4, first.iter().chain(&second)));
         let (one, two) = (evidence(&prior, &once), evidence(&updated, &recorded(4, &second)));

@@ -28,6 +28,7 @@ use statrs::function::gamma::ln_gamma;
 use crate::posterior::Posterior;
 use crate::posterior::potential::{Potential, ln_sum_exp};
 use crate::random::ln_gamma_draw;
+use crate::statistics::find_root;
 
 /// The exact posterior of laminar presentations.
 #[derive(Clone, Debug)]
@@ -100,7 +101,7 @@ impl Tree {
         let mut blocks: Vec<usize> = Vec::new();
         for (set, b) in potential.columns.iter() {
             blocks.clear();
-            blocks.extend(set.iter().map(|&i| find(&mut parent, i as usize)));
+            blocks.extend(set.iter().map(|&i| find_root(&mut parent, i as usize)));
             blocks.sort_unstable();
             blocks.dedup();
             if blocks.iter().map(|&block| sizes[block]).sum::<usize>() != set.len() {
@@ -112,7 +113,7 @@ impl Tree {
             }
             join(&blocks, b, n, &mut nodes, &mut parent, &mut slack, &mut sizes, &mut weights);
         }
-        let mut roots: Vec<usize> = (0..n).map(|i| find(&mut parent, i)).collect();
+        let mut roots: Vec<usize> = (0..n).map(|i| find_root(&mut parent, i)).collect();
         roots.sort_unstable();
         roots.dedup();
         if roots.len() > 1 {
@@ -287,15 +288,6 @@ fn join(
     for &block in blocks {
         parent[block] = id as u32;
     }
-}
-
-fn find(parent: &mut [u32], index: usize) -> usize {
-    let mut i = index;
-    while parent[i] as usize != i {
-        parent[i] = parent[parent[i] as usize];
-        i = parent[i] as usize;
-    }
-    i
 }
 
 /// |d ln Γ(a)/da| roughly: how rounding of a shows in ln Γ(a).

@@ -11,12 +11,7 @@ impl DisjointSets {
     }
 
     pub(crate) fn find(&mut self, index: usize) -> usize {
-        let mut i = index;
-        while self.parent[i] as usize != i {
-            self.parent[i] = self.parent[self.parent[i] as usize];
-            i = self.parent[i] as usize;
-        }
-        i
+        find_root(&mut self.parent, index)
     }
 
     /// Joins two sets; whether they were apart. The smaller root wins, so a root is the smallest member.
@@ -25,6 +20,16 @@ impl DisjointSets {
         self.parent[i.max(j)] = i.min(j) as u32;
         i != j
     }
+}
+
+/// Follows parents to the root, halving the path on the way.
+pub(crate) fn find_root(parent: &mut [u32], index: usize) -> usize {
+    let mut i = index;
+    while parent[i] as usize != i {
+        parent[i] = parent[parent[i] as usize];
+        i = parent[i] as usize;
+    }
+    i
 }
 
 /// Numbers the sets of those indices that `include` accepts by their smallest member: a label for each index

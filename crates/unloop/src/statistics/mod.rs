@@ -36,7 +36,7 @@ use thiserror::Error;
 use crate::option::{Listed, OptionId};
 use crate::presentation::{Choice, Presentation, PresentationError, sort_members};
 
-pub(crate) use components::{DisjointSets, label};
+pub(crate) use components::{DisjointSets, find_root, label};
 pub use many::RowError;
 use store::{Block, Store};
 
