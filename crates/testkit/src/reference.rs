@@ -49,6 +49,14 @@ pub struct PosteriorCase {
     pub log_basis: LogBasis,
 }
 
+impl PosteriorCase {
+    /// Presentations as members and how often each was chosen.
+    pub fn rows(&self) -> Vec<(Vec<u32>, Vec<f64>)> {
+        let members = |row: &ChosenCounts| row.options.iter().map(|&k| k as u32).collect();
+        self.presentations.iter().map(|row| (members(row), row.chosen.clone())).collect()
+    }
+}
+
 /// Choices from one presentation, summed up.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ChosenCounts {

@@ -17,6 +17,8 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 use thiserror::Error;
 
+use crate::sampler::lanes::{Kernel, LANES, dispatch};
+
 /// Why chains cannot be judged.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -73,28 +75,62 @@ impl Diagnostics {
     /// # Errors
     /// If there are none, they are too short or uneven, or a draw is not finite.
     pub fn of<C: AsRef<[f64]>>(chains: &[C]) -> Result<Self, DiagnosticsError> {
+        let length = chains.first().map_or(0, |chain| chain.as_ref().len());
+        Self::with_scores(chains, &Scores::new(chains.len() * (length / 2) * 2))
+    }
+
+    /// As [`of`](Self::of), with the normal scores of as many ranks as there are draws in the halves: for many chains of one length.
+    pub(crate) fn with_scores<C: AsRef<[f64]>>(chains: &[C], table: &Scores) -> Result<Self, DiagnosticsError> {
         let halves = split(chains)?;
-        let scores = normal_scores(&halves);
-        let all: Vec<f64> = chains.iter().flat_map(|chain| chain.as_ref().iter().copied()).collect();
-        let count = all.len() as f64;
-        let mean = all.iter().sum::<f64>() / count;
-        let variance = all.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        let middle = quantile(&sorted(halves.concat()), 0.5);
-        let all = sorted(all);
-        let folded: Vec<Vec<f64>> = halves.iter().map(|half| half.iter().map(|x| (x - middle).abs()).collect()).collect();
-        let below = |p: f64| {
-            let limit = quantile(&all, p);
+        let length = halves[0].len();
+        // All draws in order, with their place in the halves; the middle draw of an odd chain has none.
+        let mut order: Vec<(f64, u32)> = Vec::with_capacity(chains.len() * chains[0].as_ref().len());
+        for (c, chain) in chains.iter().enumerate() {
+            let chain = chain.as_ref();
+            for (i, &x) in chain.iter().enumerate() {
+                let place = if i < length {
+                    2 * c * length + i
+                } else if i >= chain.len() - length {
+                    (2 * c + 1) * length + i - (chain.len() - length)
+                } else {
+                    usize::MAX
+                };
+                order.push((x, place as u32));
+            }
+        }
+        order.sort_unstable_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+        let count = order.len() as f64;
+        let mean = order.iter().map(|x| x.0).sum::<f64>() / count;
+        let variance = order.iter().map(|x| (x.0 - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        let limits = [quantile(&order, 0.05), quantile(&order, 0.95)];
+        order.retain(|&(_, place)| place != u32::MAX);
+        let middle = quantile(&order, 0.5);
+        let scores = table.of(&order, length);
+        let below = |limit: f64| {
             let indicator = |x: &f64| f64::from(u8::from(*x <= limit));
             effective_size(&halves.iter().map(|half| half.iter().map(indicator).collect()).collect::<Vec<_>>())
         };
         Ok(Self {
-            r_hat: r_hat(&scores).max(r_hat(&normal_scores(&folded))),
+            r_hat: r_hat(&scores).max(r_hat(&table.of(&folded(&order, middle), length))),
             bulk_ess: effective_size(&scores),
-            tail_ess: below(0.05).min(below(0.95)),
+            tail_ess: below(limits[0]).min(below(limits[1])),
             mean,
             mcse: (variance / effective_size(&halves)).sqrt(),
         })
     }
+}
+
+/// Distances to the middle in order, from values in order: a merge of both sides.
+fn folded(order: &[(f64, u32)], middle: f64) -> Vec<(f64, u32)> {
+    let split = order.partition_point(|x| x.0 < middle);
+    let mut below = order[..split].iter().rev().map(|&(x, place)| ((x - middle).abs(), place)).peekable();
+    let mut above = order[split..].iter().map(|&(x, place)| ((x - middle).abs(), place)).peekable();
+    std::iter::from_fn(|| match (below.peek(), above.peek()) {
+        (Some(x), Some(y)) if x.0 < y.0 => below.next(),
+        (Some(_), None) => below.next(),
+        _ => above.next(),
+    })
+    .collect()
 }
 
 /// Draws of one chain for each independent one: 1 + 2 Σ autocorrelations, without splitting or ranks.
@@ -125,27 +161,36 @@ fn split<C: AsRef<[f64]>>(chains: &[C]) -> Result<Vec<Vec<f64>>, DiagnosticsErro
     if expected < 4 { Err(DiagnosticsError::TooShort { length: expected }) } else { Ok(halves) }
 }
 
-/// Φ⁻¹((rank − 3/8) / (n + 1/4)), ties at their mean rank.
-fn normal_scores(chains: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let normal = Normal::standard();
-    let length = chains.first().map_or(0, Vec::len);
-    let all: Vec<f64> = chains.concat();
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by(|&i, &j| all[i].total_cmp(&all[j]));
-    let mut scores = vec![0.0; all.len()];
-    let mut start = 0;
-    while start < order.len() {
-        let value = all[order[start]];
-        let end = start + order[start..].iter().take_while(|&&i| all[i] == value).count();
-        // Ranks start + 1 … end.
-        let rank = (start + 1 + end) as f64 / 2.0;
-        let score = normal.inverse_cdf((rank - 0.375) / (all.len() as f64 + 0.25));
-        for &i in &order[start..end] {
-            scores[i] = score;
-        }
-        start = end;
+/// Normal scores of ranks 1 … n: Φ⁻¹((rank − 3/8) / (n + 1/4)).
+pub(crate) struct Scores {
+    scores: Vec<f64>,
+}
+
+impl Scores {
+    pub(crate) fn new(n: usize) -> Self {
+        Self { scores: (1..=n).map(|rank| score(rank as f64, n)).collect() }
     }
-    scores.chunks_exact(length.max(1)).map(<[f64]>::to_vec).collect()
+
+    /// Scores of values in order, by their places in chains of a length; ties at their mean rank.
+    fn of(&self, order: &[(f64, u32)], length: usize) -> Vec<Vec<f64>> {
+        let mut scores = vec![0.0; order.len()];
+        let mut start = 0;
+        while start < order.len() {
+            let value = order[start].0;
+            let end = start + order[start..].iter().take_while(|x| x.0 == value).count();
+            // Ranks start + 1 … end.
+            let tied = if end == start + 1 { self.scores[start] } else { score((start + 1 + end) as f64 / 2.0, order.len()) };
+            for &(_, place) in &order[start..end] {
+                scores[place as usize] = tied;
+            }
+            start = end;
+        }
+        scores.chunks_exact(length).map(<[f64]>::to_vec).collect()
+    }
+}
+
+fn score(rank: f64, n: usize) -> f64 {
+    Normal::standard().inverse_cdf((rank - 0.375) / (n as f64 + 0.25))
 }
 
 /// √(var⁺ / W) of chains.
@@ -177,7 +222,7 @@ fn effective_size(chains: &[Vec<f64>]) -> f64 {
     let centred: Vec<Vec<f64>> =
         chains.iter().zip(&means).map(|(chain, mean)| chain.iter().map(|x| x - mean).collect()).collect();
     let covariance = |lag: usize| {
-        let sum: f64 = centred.iter().map(|chain| chain.iter().zip(&chain[lag..]).map(|(x, y)| x * y).sum::<f64>()).sum();
+        let sum: f64 = centred.iter().map(|chain| dispatch(Dot { x: &chain[..length - lag], y: &chain[lag..] })).sum();
         sum / (n * count as f64)
     };
     let within = covariance(0) * n / (n - 1.0);
@@ -213,15 +258,33 @@ fn effective_size(chains: &[Vec<f64>]) -> f64 {
     total / time
 }
 
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    values
+/// Σxy, in as many sums as there are lanes.
+struct Dot<'a> {
+    x: &'a [f64],
+    y: &'a [f64],
 }
 
-/// Quantile of sorted values, linear between neighbours.
-fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let at = p * (sorted.len() - 1) as f64;
+impl Kernel for Dot<'_> {
+    type Output = f64;
+    #[inline(always)]
+    fn run(self) -> f64 {
+        // Several vectors at once: one would wait for its own additions.
+        const WIDTH: usize = 4 * LANES;
+        let (x, y) = (self.x.as_chunks::<WIDTH>(), self.y.as_chunks::<WIDTH>());
+        let mut sums = [0.0; WIDTH];
+        for (x, y) in x.0.iter().zip(y.0) {
+            for lane in 0..WIDTH {
+                sums[lane] += x[lane] * y[lane];
+            }
+        }
+        sums.iter().sum::<f64>() + x.1.iter().zip(y.1).map(|(x, y)| x * y).sum::<f64>()
+    }
+}
+
+/// Quantile of values in order, linear between neighbours.
+fn quantile(order: &[(f64, u32)], p: f64) -> f64 {
+    let at = p * (order.len() - 1) as f64;
     let low = at.floor() as usize;
-    let high = (low + 1).min(sorted.len() - 1);
-    sorted[low] + (at - at.floor()) * (sorted[high] - sorted[low])
+    let high = (low + 1).min(order.len() - 1);
+    order[low].0 + (at - at.floor()) * (order[high].0 - order[low].0)
 }
