@@ -16,7 +16,7 @@ use crate::matrix::cholesky;
 use crate::posterior::potential::Potential;
 
 /// Steps of a trajectory.
-const STEPS: usize = 5;
+pub(crate) const STEPS: usize = 5;
 /// Length of a step to begin with; five of them are less than half a period.
 const FIRST_STEP: f64 = 0.5;
 /// Steps vary by this part, so that no mode of motion returns to its start every time.
@@ -115,6 +115,26 @@ impl<'a> Hamiltonian<'a> {
         chains.state.value.iter().all(|value| value.is_finite()).then_some(chains)
     }
 
+    /// Sets the chains to given points: x from η by solving with L⁻ᵀ, last row first.
+    #[cfg(test)]
+    pub(crate) fn start_at(&mut self, eta: &[Lanes]) {
+        for lane in 0..LANES {
+            let mut left: Vec<f64> = eta.iter().zip(&self.mode).map(|(eta, mode)| eta[lane] - mode).collect();
+            // pᵀ(η − η*) is Normal(0, 1/κ) whatever the shares are.
+            let shift: f64 = left.iter().zip(&self.shares).map(|(x, share)| x * share).sum();
+            let normal: f64 = StandardNormal.sample(&mut self.rngs[lane]);
+            left.iter_mut().for_each(|x| *x += normal / self.pin.sqrt() - shift);
+            for i in (0..left.len()).rev() {
+                let x = left[i] / self.whitening[i][i];
+                for j in 0..=i {
+                    left[j] -= self.whitening[i][j] * x;
+                }
+                self.x[i][lane] = x;
+            }
+        }
+        self.state = self.evaluate(&self.x, self.state.clone(), true);
+    }
+
     /// Moves, and steers the length of the steps by how many were accepted.
     pub(crate) fn warm_up(&mut self, iterations: usize) {
         for i in 0..iterations {
@@ -145,10 +165,10 @@ impl<'a> Hamiltonian<'a> {
         let mut x = self.x.clone();
         let mut state = self.state.clone();
         for i in 0..STEPS {
-            kick(&mut momentum, &state.gradient, &steps, 0.5);
-            kick(&mut x, &momentum, &steps, 1.0);
+            dispatch(Kick { momentum: &mut momentum, gradient: &state.gradient, x: &x, steps: &steps });
+            dispatch(Rotate { x: &mut x, momentum: &mut momentum, steps: &steps });
             state = self.evaluate(&x, state, i + 1 == STEPS);
-            kick(&mut momentum, &state.gradient, &steps, 0.5);
+            dispatch(Kick { momentum: &mut momentum, gradient: &state.gradient, x: &x, steps: &steps });
         }
         let end = kinetic(&momentum);
         for lane in 0..LANES {
@@ -210,25 +230,43 @@ impl<'a> Hamiltonian<'a> {
     }
 }
 
-/// y += part · steps · x.
-fn kick(y: &mut [Lanes], x: &[Lanes], steps: &Lanes, part: f64) {
-    dispatch(Kick { y, x, steps, part });
-}
-
+/// Half a step of the force that is left when that of the standard normal, −x, is taken out.
 struct Kick<'a> {
-    y: &'a mut [Lanes],
+    momentum: &'a mut [Lanes],
+    gradient: &'a [Lanes],
     x: &'a [Lanes],
     steps: &'a Lanes,
-    part: f64,
 }
 
 impl Kernel for Kick<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        for (y, x) in self.y.iter_mut().zip(self.x) {
+        for ((momentum, gradient), x) in self.momentum.iter_mut().zip(self.gradient).zip(self.x) {
             for lane in 0..LANES {
-                y[lane] += self.part * self.steps[lane] * x[lane];
+                momentum[lane] += 0.5 * self.steps[lane] * (gradient[lane] + x[lane]);
+            }
+        }
+    }
+}
+
+/// The motion of the standard normal: a rotation of position and momentum.
+struct Rotate<'a> {
+    x: &'a mut [Lanes],
+    momentum: &'a mut [Lanes],
+    steps: &'a Lanes,
+}
+
+impl Kernel for Rotate<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let (sin, cos) = (self.steps.map(f64::sin), self.steps.map(f64::cos));
+        for (x, momentum) in self.x.iter_mut().zip(self.momentum) {
+            for lane in 0..LANES {
+                let (position, speed) = (x[lane], momentum[lane]);
+                x[lane] = position * cos[lane] + speed * sin[lane];
+                momentum[lane] = speed * cos[lane] - position * sin[lane];
             }
         }
     }
