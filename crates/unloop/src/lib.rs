@@ -3,7 +3,7 @@
 //! [`Options`] name things, [`Statistics`] count choices together with what was presented, a [`Prior`] and statistics make a
 //! [`Posterior`]. From it come the mode ([`Posterior::map`]), means and variances ([`Posterior::moments`]), choice probabilities
 //! ([`Posterior::predict`]), the evidence ([`Posterior::ln_evidence`]) and draws ([`Posterior::sample`]; exact and independent for
-//! nested presentations, [`Posterior::tree`]).
+//! nested presentations, [`Posterior::tree`]). Where choices keep coming, [`sampler::BoundedGibbs`] follows them.
 //!
 //! ```
 //! use unloop::{Options, Posterior, Prior, Statistics};
@@ -61,7 +61,7 @@ pub use option::{MAX_NAME_BYTES, OptionError, OptionId, Options};
 pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
 pub use predict::Prediction;
 pub use presentation::{Choice, Presentation, PresentationError};
-pub use prior::{MAX_ALPHA, Prior, PriorError};
+pub use prior::{MAX_ALPHA, MIN_ALPHA, Prior, PriorError};
 pub use statistics::{RowError, Statistics, StatisticsError, WEIGHT_UNIT};
 
 /// The examples of the README are tests.

@@ -24,19 +24,21 @@ const BALANCE_TOLERANCE: f64 = 1e-9;
 
 /// Largest prior weight: beyond, choices would be lost in rounding beside it.
 pub const MAX_ALPHA: f64 = 1e9;
+/// Smallest prior weight: ln λ has the size of 1/α, and below, the differences that choices make would be lost in rounding beside it.
+pub const MIN_ALPHA: f64 = 1e-12;
 
 /// Why numbers are no prior.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PriorError {
-    /// A symmetric α that is not positive, or above [`MAX_ALPHA`].
-    #[error("prior weight α = {alpha} is not a number above 0 and up to 10⁹")]
+    /// A symmetric α below [`MIN_ALPHA`] or above [`MAX_ALPHA`].
+    #[error("prior weight α = {alpha} is not a number from 10⁻¹² to 10⁹")]
     Alpha {
         /// The weight.
         alpha: f64,
     },
-    /// An option's α that is not positive, or above [`MAX_ALPHA`].
-    #[error("prior weight α = {alpha} of option {option} is not a number above 0 and up to 10⁹")]
+    /// An option's α below [`MIN_ALPHA`] or above [`MAX_ALPHA`].
+    #[error("prior weight α = {alpha} of option {option} is not a number from 10⁻¹² to 10⁹")]
     OptionAlpha {
         /// The option.
         option: OptionId,
@@ -46,6 +48,12 @@ pub enum PriorError {
     /// No options.
     #[error("a prior needs at least one option")]
     NoOptions,
+    /// More options than can be named.
+    #[error("{option_count} options are more than can be named (at most 4 294 967 295)")]
+    TooManyOptions {
+        /// Number of options.
+        option_count: usize,
+    },
     /// A β that is negative or not finite.
     #[error("pseudo-count β = {beta} of presentation {} is not a finite number of at least 0", Listed(members))]
     Beta {
@@ -106,24 +114,22 @@ impl Prior {
     /// The same weight for every option, of which there may be any number: Dirichlet(α, …, α).
     ///
     /// # Errors
-    /// If α is not positive, or above [`MAX_ALPHA`].
+    /// If α is below [`MIN_ALPHA`] or above [`MAX_ALPHA`].
     pub fn symmetric(alpha: f64) -> Result<Self, PriorError> {
-        if !(alpha > 0.0 && alpha <= MAX_ALPHA) {
-            return Err(PriorError::Alpha { alpha });
-        }
+        check_alpha(alpha)?;
         Ok(Self { alpha: Alpha::Symmetric(alpha), columns: Vec::new() })
     }
 
     /// A weight for each option: Dirichlet(α).
     ///
     /// # Errors
-    /// If there are none, or one is not positive or above [`MAX_ALPHA`].
+    /// If there are none, or one is below [`MIN_ALPHA`] or above [`MAX_ALPHA`].
     pub fn per_option(alpha: impl Into<Vec<f64>>) -> Result<Self, PriorError> {
         let alpha = alpha.into();
         if alpha.is_empty() {
             return Err(PriorError::NoOptions);
         }
-        let bad = alpha.iter().position(|&alpha| !(alpha > 0.0 && alpha <= MAX_ALPHA));
+        let bad = alpha.iter().position(|&alpha| check_alpha(alpha).is_err());
         if let Some(k) = bad {
             return Err(PriorError::OptionAlpha { option: OptionId::new(k as u32), alpha: alpha[k] });
         }
@@ -173,6 +179,10 @@ impl Prior {
         for (presentation, beta) in columns.iter().filter(|(set, _)| set.len() == 1 && option_count > 1) {
             alpha[presentation.members()[0].index()] -= beta;
         }
+        let bad = alpha.iter().position(|&alpha| check_alpha(alpha).is_err());
+        if let Some(k) = bad {
+            return Err(PriorError::OptionAlpha { option: OptionId::new(k as u32), alpha: alpha[k] });
+        }
         columns.retain(|(presentation, _)| presentation.len() > 1 && presentation.len() < option_count);
         prior.columns = columns;
         Ok(prior)
@@ -186,6 +196,9 @@ impl Prior {
         if option_count == 0 {
             return Err(PriorError::NoOptions);
         }
+        if option_count > u32::MAX as usize {
+            return Err(PriorError::TooManyOptions { option_count });
+        }
         match &self.alpha {
             Alpha::Symmetric(alpha) => Ok(vec![*alpha; option_count]),
             Alpha::PerOption(alpha) if alpha.len() == option_count => Ok(alpha.clone()),
@@ -198,6 +211,11 @@ impl Prior {
     pub fn columns(&self) -> &[(Presentation, f64)] {
         &self.columns
     }
+}
+
+/// Whether a number is a prior weight.
+pub(crate) fn check_alpha(alpha: f64) -> Result<(), PriorError> {
+    if (MIN_ALPHA..=MAX_ALPHA).contains(&alpha) { Ok(()) } else { Err(PriorError::Alpha { alpha }) }
 }
 
 impl Default for Prior {
@@ -217,7 +235,7 @@ mod tests {
 
     #[test]
     fn bad_weights_are_named() {
-        for alpha in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        for alpha in [0.0, -1.0, 1e-13, 1.1e9, f64::NAN, f64::INFINITY] {
             assert!(matches!(Prior::symmetric(alpha), Err(PriorError::Alpha { .. })));
             let error = Prior::per_option([1.0, alpha]).unwrap_err();
             assert!(matches!(error, PriorError::OptionAlpha { option, .. } if option.index() == 1), "{error}");

@@ -28,14 +28,13 @@ fn chains(sample: &Sample, f: impl Fn(&[f64]) -> f64) -> Vec<Vec<f64>> {
     values.chunks_exact(sample.draws.draws()).map(<[f64]>::to_vec).collect()
 }
 
-/// Broken on purpose, each fails here: a_k + 0.3 in Gibbs, 0.9·b in the slack of a group, every trajectory accepted, half the weight of
-/// all options in the Hamiltonian's value.
+/// Broken on purpose, each fails here: a_k + 0.3 in Gibbs, 0.9·b in the slack of a group, half the weight of all options in the
+/// Hamiltonian's value.
 #[test]
 fn reference_means_and_variances() {
     let Some(cases) = posterior_cases() else { return };
     for case in &cases {
-        let rows: Vec<(Vec<u32>, Vec<f64>)> =
-            case.presentations.iter().map(|row| (row.options.iter().map(|&k| k as u32).collect(), row.chosen.clone())).collect();
+        let rows = case.rows();
         let rows: Vec<(&[u32], &[f64])> = rows.iter().map(|(members, chosen)| (&members[..], &chosen[..])).collect();
         let posterior = posterior(&case.alpha, &rows);
         for method in KERNELS.map(Some).into_iter().chain([None]) {
@@ -55,8 +54,8 @@ fn reference_means_and_variances() {
 
 /// Simulation-based calibration: θ from the prior, choices given θ, rank of the truth among 19 draws far apart; 1 000 replicates.
 ///
-/// Broken on purpose: half the weight of all options in the Hamiltonian's value gave chi-square 55.8 against 50.8. Smaller slips
-/// (a_k + 0.3 in Gibbs, every trajectory accepted) pass here and fail above, where means are known.
+/// Broken on purpose: half the weight of all options in the Hamiltonian's value gave chi-square 57.5 against 50.8. Smaller slips
+/// (a_k + 0.3 in Gibbs) pass here and fail above, where means are known.
 #[test]
 fn ranks_of_the_truth_are_uniform() {
     const REPLICATES: u64 = 1_000;
@@ -79,7 +78,7 @@ fn ranks_of_the_truth_are_uniform() {
             }
             let posterior = Posterior::new(&prior, &statistics).unwrap();
             // 19 draws far enough apart to be independent.
-            let settings = SampleSettings { draws: 19 * 12, chains: 1, seed, method: Some(method) };
+            let settings = SampleSettings { draws: 19 * 12, chains: 1, seed, method: Some(method), visits: None };
             let sample = posterior.sample(&settings).unwrap();
             let draws: Vec<Vec<f64>> = (0..19).map(|i| sample.draws.theta(i * 12 + 11).unwrap()).collect();
             ranks[0].record(truth[0], draws.iter().map(|theta| theta[0]));
@@ -91,7 +90,7 @@ fn ranks_of_the_truth_are_uniform() {
     }
 }
 
-/// Two groups of five, 10 000 comparisons inside and 2 between. Without the group step Gibbs took 140 to 780 sweeps in chains of
+/// Two groups of five, 10 000 comparisons inside and 2 between. Without the group step Gibbs took 320 to 680 sweeps in chains of
 /// 4 000, which are too short to see the thousands it needs.
 #[test]
 fn groups_hardly_linked_mix_at_once() {
@@ -119,6 +118,47 @@ fn groups_hardly_linked_mix_at_once() {
     }
 }
 
+/// A catalog of 2 000 with 100 explored options: how many explored ones are among the best ten, lazily and in full, and which place the
+/// first of them has. Without the largest of the lazy draws the chi-square is 4 971 against 44.
+#[test]
+fn the_best_ten_of_a_large_catalog_have_the_law_of_carrying_all() {
+    let mut rng = ChaCha8Rng::seed_from_u64(13);
+    let mut statistics = Statistics::new(2_000);
+    for i in 0..300 {
+        let members = support::random_set(100, 3, &mut rng);
+        // Low numbers win: a few explored options are very good.
+        statistics.record(ids(&members), OptionId::new(members[usize::from(i % 5 == 0)]), 1.0).unwrap();
+    }
+    let posterior = Posterior::new(&Prior::symmetric(0.8).unwrap(), &statistics).unwrap();
+    let lazy = sample(&posterior, None, 2_000, 14);
+    let full = sample(&posterior, None, 2_000, 15);
+    let cell = |top: &[OptionId]| {
+        let first = top.iter().position(|k| k.index() < 100).unwrap_or(10);
+        let count = top.iter().filter(|k| k.index() < 100).count();
+        3 * count.min(5) + first.min(2)
+    };
+    let mut counts = [[0_u64; 18]; 2];
+    for i in 0..lazy.draws.len() {
+        counts[0][cell(&lazy.draws.top(i, 10).unwrap())] += 1;
+        let theta = full.draws.theta(i).unwrap();
+        let mut order: Vec<u32> = (0..2_000).collect();
+        order.select_nth_unstable_by(9, |&i, &j| theta[j as usize].total_cmp(&theta[i as usize]));
+        order.truncate(10);
+        order.sort_by(|&i, &j| theta[j as usize].total_cmp(&theta[i as usize]));
+        counts[1][cell(&ids(&order))] += 1;
+    }
+    two_samples_agree(&counts[0], &counts[1]);
+}
+
+/// Two samples of the same size: Σ (n₁ − n₂)²/(n₁ + n₂) is chi-square with a degree less than cells that occur.
+fn two_samples_agree(first: &[u64], second: &[u64]) {
+    let cells = first.iter().zip(second).filter(|(x, y)| **x + **y > 0);
+    let statistic: f64 = cells.clone().map(|(&x, &y)| (x as f64 - y as f64).powi(2) / (x + y) as f64).sum();
+    let critical = chi_square::critical(cells.count() - 1, LEVEL);
+    println!("{first:?} {second:?}: chi-square {statistic:.1}, critical {critical:.1}");
+    assert!(statistic < critical);
+}
+
 /// Options never shown, drawn lazily: the law of the best three is that of drawing everything.
 #[test]
 fn lazy_options_have_the_law_of_carrying_all() {
@@ -138,11 +178,7 @@ fn lazy_options_have_the_law_of_carrying_all() {
         order.sort_by(|&i, &j| theta[j as usize].total_cmp(&theta[i as usize]));
         counts[1][cell(&ids(&order[..3]))] += 1;
     }
-    // Two samples of the same size: Σ (n₁ − n₂)²/(n₁ + n₂) is chi-square with a degree less than cells.
-    let statistic: f64 =
-        (0..8).map(|c| (counts[0][c] as f64 - counts[1][c] as f64).powi(2) / (counts[0][c] + counts[1][c]).max(1) as f64).sum();
-    println!("{counts:?}: chi-square {statistic}, critical {}", chi_square::critical(7, LEVEL));
-    assert!(statistic < chi_square::critical(7, LEVEL));
+    two_samples_agree(&counts[0], &counts[1]);
     // Never-shown options share the rest alike.
     let mut seen = vec![0_u64; 37];
     for i in 0..lazy.draws.len() {
@@ -191,6 +227,56 @@ fn extremes_stay_finite_and_ordered() {
     ks::one_sample(&draws, |x| x, LEVEL).assert_passes("uniform on the pair");
 }
 
+/// Where trajectories are more than the caller allows, draws come from around the mode and say what they are worth.
+#[test]
+fn draws_around_the_mode_are_weighed_and_say_so() {
+    let rows: [(&[u32], &[f64]); 3] = [(&[0, 1], &[12.0, 9.0]), (&[1, 2], &[8.0, 11.0]), (&[0, 2, 3], &[7.0, 9.0, 6.0])];
+    let posterior = posterior(&[1.0; 5], &rows);
+    let exact = posterior.moments().unwrap();
+    let free = posterior.sample(&SampleSettings::default()).unwrap().report;
+    assert_eq!((free.methods, free.importance_ess), (vec![SampleMethod::Hamiltonian], None));
+    let settings = SampleSettings { visits: Some(1e3), draws: 5_000, seed: 3, ..SampleSettings::default() };
+    let sample = posterior.sample(&settings).unwrap();
+    let ess = sample.report.importance_ess.unwrap();
+    println!("{:?}", sample.report);
+    assert_eq!(sample.report.methods, [SampleMethod::Laplace]);
+    assert!(ess < 20_000.0 && sample.report.bulk_ess <= ess && sample.report.tail_ess <= ess && sample.report.is_good());
+    for k in 0..5 {
+        let values: Vec<f64> = (0..sample.draws.len()).map(|i| sample.draws.theta(i).unwrap()[k]).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let error = (exact.variance[k] / ess).sqrt();
+        println!("option {k}: {mean:.5} against {:.5} ± {error:.5}", exact.mean[k]);
+        assert!((mean - exact.mean[k]).abs() < STANDARD_ERRORS * error);
+        let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64;
+        assert!((variance / exact.variance[k] - 1.0).abs() < 0.1, "option {k}: {variance} against {}", exact.variance[k]);
+    }
+    // Many options and few choices: hopeless, and said to be.
+    let mut statistics = Statistics::new(200);
+    for k in 0..199 {
+        statistics.record(ids(&[k, k + 1]), OptionId::new(k), 1.0).unwrap();
+        statistics.record(ids(&[k, (k + 7) % 200]), OptionId::new(k), 1.0).unwrap();
+    }
+    let hopeless = Posterior::new(&Prior::symmetric(0.3).unwrap(), &statistics).unwrap().sample(&settings).unwrap();
+    println!("{:?}", hopeless.report);
+    assert!(hopeless.report.importance_ess.is_some_and(|ess| ess < 400.0) && !hopeless.report.is_good());
+}
+
+/// Few options with many choices are drawn by trajectories, very many options by sweeps.
+#[test]
+fn the_cheaper_way_is_taken() {
+    for (options, choices, expected) in [(50, 500, SampleMethod::Hamiltonian), (1_500, 3_000, SampleMethod::Gibbs)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(12);
+        let mut statistics = Statistics::new(options as usize);
+        for i in 0..choices {
+            let members = support::random_set(options, 3, &mut rng);
+            statistics.record(ids(&members), OptionId::new(members[i % 3]), 1.0).unwrap();
+        }
+        let posterior = Posterior::new(&Prior::default(), &statistics).unwrap();
+        let sample = sample(&posterior, None, 10, 1);
+        assert!(sample.report.methods.contains(&expected), "{:?}", sample.report.methods);
+    }
+}
+
 #[test]
 fn bad_settings_are_named() {
     let crossing = posterior(&[1.0; 3], &[(&[0, 1], &[1.0, 0.0]), (&[1, 2], &[1.0, 0.0])]);
@@ -224,6 +310,6 @@ fn draws_are_pinned_and_the_same_on_any_number_of_threads() {
 }
 
 const PINNED: [[f64; 4]; 2] = [
-    [0.640_442_352_758_045_6, 0.062_951_816_157_441_69, 0.229_090_323_449_536_78, 0.067_515_507_634_975_91],
-    [0.203_195_607_806_646_36, 0.159_845_887_157_464_28, 0.569_442_997_400_913_4, 0.067_515_507_634_975_91],
+    [0.632_450_511_506_886_6, 0.066_016_629_378_272_31, 0.234_017_351_479_865_3, 0.067_515_507_634_975_91],
+    [0.625_109_265_051_584_6, 0.086_253_681_336_048_27, 0.221_121_545_977_391_4, 0.067_515_507_634_975_91],
 ];

@@ -53,6 +53,8 @@ pub enum Method {
     Quadrature,
     /// Laplace sharpened by importance sampling.
     ImportanceSampling,
+    /// Sequential Monte Carlo.
+    Particles,
 }
 
 /// The logarithm of a number, how it was computed and how far it may be off.
@@ -62,7 +64,7 @@ pub struct LnEstimate {
     pub ln_value: f64,
     /// The least exact method that took part.
     pub method: Method,
-    /// Absolute error of `ln_value`: a bound for deterministic methods, a standard error for importance sampling; infinite where the
+    /// Absolute error of `ln_value`: a bound for deterministic methods, a standard error for sampling; infinite where the
     /// weights are so uneven that none can be trusted.
     pub error: f64,
 }
@@ -224,7 +226,7 @@ pub struct Moments {
     pub variance: Vec<f64>,
     /// The least exact method that took part.
     pub method: Method,
-    /// Largest absolute error of a mean: a bound for deterministic methods, a standard error for importance sampling; infinite where
+    /// Largest absolute error of a mean: a bound for deterministic methods, a standard error for sampling; infinite where
     /// the weights are so uneven that none can be trusted.
     pub error: f64,
 }

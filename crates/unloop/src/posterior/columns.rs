@@ -221,14 +221,19 @@ impl Columns {
     /// Rates of several chains side by side into `rates`.
     pub(crate) fn rates_of_lanes(&self, lambda: &[Lanes], rates: &mut [Lanes]) {
         rates.fill([0.0; LANES]);
-        dispatch(Pass { columns: self, visitor: &mut Rates { lambda, rates } });
+        self.pass(&mut Rates { lambda, rates });
     }
 
     /// Σ_C b_C ln S_C(λ) of several chains side by side.
     pub(crate) fn ln_sums_of_lanes(&self, lambda: &[Lanes]) -> Lanes {
         let mut sums = LnSums { lambda, total: [0.0; LANES] };
-        dispatch(Pass { columns: self, visitor: &mut sums });
+        self.pass(&mut sums);
         sums.total
+    }
+
+    /// Shows each column to a visitor whose loops are compiled for the machine's widest vectors.
+    pub(crate) fn pass(&self, visitor: &mut impl Visitor) {
+        dispatch(Pass { columns: self, visitor });
     }
 
     /// As [`each`](Self::each) over all columns, for loops that are dispatched.
@@ -293,7 +298,7 @@ impl Columns {
 }
 
 /// What a pass over columns does with each.
-trait Visitor {
+pub(crate) trait Visitor {
     fn column(&mut self, set: &[u32], b: f64);
 }
 
@@ -347,7 +352,7 @@ impl Visitor for LnSums<'_> {
 
 /// S_C of several chains side by side.
 #[inline(always)]
-fn sums_of_lanes(set: &[u32], lambda: &[Lanes]) -> Lanes {
+pub(crate) fn sums_of_lanes(set: &[u32], lambda: &[Lanes]) -> Lanes {
     let mut sums = [0.0; LANES];
     for &i in set {
         let lambda = &lambda[i as usize];

@@ -8,258 +8,345 @@
 //! No rejections and no tuning; a sweep costs O(Σ|C| + n). The last line is a full conditional too: along it λ_A moves by g and z_C by
 //! 1/g for the columns inside A. Without it, two groups with many comparisons inside and few between them crawl: with 10 000 inside
 //! and 2 between, the autocorrelation time of their contrast is thousands of sweeps. Groups are the two sides of a random cut
-//! of a maximum spanning tree over co-presentation counts, chosen by counts and coins alone: a rule that looked at λ or z would
-//! change the law.
+//! of a spanning tree over co-presentation counts, chosen by counts and coins alone: a rule that looked at λ or z would change the law.
+//!
+//! Chains or particles are swept side by side; they share the coins that choose the cut.
 
-use hashbrown::HashMap;
-use rand::{Rng, RngExt, SeedableRng};
+use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+use super::lanes::{Kernel, LANES, Lanes, dispatch, exp, ln};
+use super::spanning::Slack;
+use super::target::{MoveKernel, Target};
+use crate::posterior::columns::{Visitor, sums_of_lanes};
 use crate::posterior::potential::{Potential, bounds, ln_sum_exp};
-use crate::random::ln_gamma_draw;
-use crate::statistics::DisjointSets;
+use crate::random::{gamma_draw, ln_gamma_draw};
 
 /// Beyond this spread of ln λ, sums are taken in logs.
 const SAFE_SPREAD: f64 = 500.0;
-/// Up to this size of a column all its pairs are edges of the graph of co-presentations; beyond, neighbours only.
-const ALL_PAIRS: usize = 6;
 
-/// A chain over the options of one connected component.
-pub(crate) struct Gibbs<'a> {
-    potential: &'a Potential,
-    columns: Vec<(&'a [u32], f64)>,
-    /// ln λ, the largest at 0.
-    ln_lambda: Vec<f64>,
-    lambda: Vec<f64>,
-    /// z of each column, and that of all options; on the scale of ln where the spread is not safe.
-    z: Vec<f64>,
-    whole: f64,
-    rates: Vec<f64>,
-    tree: SpanningTree,
-    rng: ChaCha8Rng,
-}
+/// Full Gibbs sweeps with a group step on both sides of a cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GibbsSweep;
 
-impl<'a> Gibbs<'a> {
-    /// A chain that starts from independent draws around the exponents, with a random stream of its own.
-    pub(crate) fn new(potential: &'a Potential, seed: u64, stream: u64) -> Self {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(stream);
-        let columns: Vec<(&[u32], f64)> = potential.columns.iter().collect();
-        let n = potential.option_count();
-        // Times each option was shown: a_k over it is a first guess that does not depend on the others.
-        let mut shown = vec![potential.whole; n];
-        for &(set, b) in &columns {
-            for &i in set {
-                shown[i as usize] += b;
-            }
-        }
-        let ln_lambda: Vec<f64> =
-            potential.a.iter().zip(&shown).map(|(&a, shown)| ln_gamma_draw(a, &mut rng) - shown.ln()).collect();
-        let z = vec![0.0; columns.len()];
-        let tree = SpanningTree::new(n, &columns);
-        let mut chain =
-            Self { potential, columns, lambda: vec![0.0; n], ln_lambda, z, whole: 0.0, rates: vec![0.0; n], tree, rng };
-        chain.normalise();
-        chain
-    }
-
-    /// ln λ, up to a shift.
-    pub(crate) fn eta(&self) -> &[f64] {
-        &self.ln_lambda
-    }
-
-    /// Every z, every λ, and the groups on both sides of a cut.
-    pub(crate) fn sweep(&mut self) {
-        let (low, high) = bounds(&self.ln_lambda);
-        if high - low < SAFE_SPREAD {
-            self.sweep_linear();
-        } else {
-            self.sweep_careful();
-        }
-        self.normalise();
-    }
-
-    fn sweep_linear(&mut self) {
-        let total: f64 = self.lambda.iter().sum();
-        self.whole =
-            if self.potential.whole > 0.0 { ln_gamma_draw(self.potential.whole, &mut self.rng).exp() / total } else { 0.0 };
-        self.rates.fill(self.whole);
-        for (z, &(set, b)) in self.z.iter_mut().zip(&self.columns) {
-            let sum: f64 = set.iter().map(|&i| self.lambda[i as usize]).sum();
-            *z = gamma(b, &mut self.rng) / sum;
-            for &i in set {
-                self.rates[i as usize] += *z;
-            }
-        }
-        for k in 0..self.lambda.len() {
-            self.ln_lambda[k] = ln_gamma_draw(self.potential.a[k], &mut self.rng) - self.rates[k].ln();
-            self.lambda[k] = self.ln_lambda[k].exp();
-        }
-        let Some(cut) = self.tree.cut(&mut self.rng) else { return };
-        // Rates of both sides in one pass; a step on one side leaves the other's rate as it is.
-        let mut rates = [0.0; 2];
-        for (k, lambda) in self.lambda.iter().enumerate() {
-            rates[usize::from(cut.inside[k])] += self.whole * lambda;
-        }
-        for (z, &(set, _)) in self.z.iter().zip(&self.columns) {
-            let mut sums = [0.0; 2];
-            let mut held = 0;
-            for &i in set {
-                let side = cut.inside[i as usize];
-                sums[usize::from(side)] += self.lambda[i as usize];
-                held += usize::from(side);
-            }
-            if held > 0 && held < set.len() {
-                rates[0] += z * sums[0];
-                rates[1] += z * sums[1];
-            }
-        }
-        self.scale_groups(&cut, rates.map(f64::ln));
-    }
-
-    /// As [`sweep_linear`](Self::sweep_linear), with every sum in logs.
-    fn sweep_careful(&mut self) {
-        let mut ln_rates = vec![f64::NEG_INFINITY; self.ln_lambda.len()];
-        let add = |sum: &mut f64, x: f64| *sum = ln_sum_exp([*sum, x].into_iter());
-        if self.potential.whole > 0.0 {
-            self.whole = ln_gamma_draw(self.potential.whole, &mut self.rng) - ln_sum_exp(self.ln_lambda.iter().copied());
-            ln_rates.fill(self.whole);
-        } else {
-            self.whole = f64::NEG_INFINITY;
-        }
-        for (z, &(set, b)) in self.z.iter_mut().zip(&self.columns) {
-            *z = ln_gamma_draw(b, &mut self.rng) - ln_sum_exp(set.iter().map(|&i| self.ln_lambda[i as usize]));
-            for &i in set {
-                add(&mut ln_rates[i as usize], *z);
-            }
-        }
-        for k in 0..self.ln_lambda.len() {
-            self.ln_lambda[k] = ln_gamma_draw(self.potential.a[k], &mut self.rng) - ln_rates[k];
-        }
-        let Some(cut) = self.tree.cut(&mut self.rng) else { return };
-        let mut rates = [f64::NEG_INFINITY; 2];
-        for (k, &ln_lambda) in self.ln_lambda.iter().enumerate() {
-            add(&mut rates[usize::from(cut.inside[k])], self.whole + ln_lambda);
-        }
-        for (z, &(set, _)) in self.z.iter().zip(&self.columns) {
-            let held = set.iter().filter(|&&i| cut.inside[i as usize]).count();
-            if held > 0 && held < set.len() {
-                for &i in set {
-                    add(&mut rates[usize::from(cut.inside[i as usize])], z + self.ln_lambda[i as usize]);
-                }
-            }
-        }
-        self.scale_groups(&cut, rates);
-    }
-
-    /// The group step on both sides of a cut, given the logs of their rates.
-    fn scale_groups(&mut self, cut: &Cut, ln_rates: [f64; 2]) {
-        // a(A) from the sides' own columns.
-        let mut slack = [0.0; 2];
-        for (k, a) in self.potential.a.iter().enumerate() {
-            slack[usize::from(cut.inside[k])] += a;
-        }
-        for &(set, b) in &self.columns {
-            let held = set.iter().filter(|&&i| cut.inside[i as usize]).count();
-            if held == 0 || held == set.len() {
-                slack[usize::from(held > 0)] -= b;
-            }
-        }
-        for side in 0..2 {
-            // Rounding may take the slack of a group with huge counts below zero; such a group waits for another cut.
-            if slack[side] > 0.0 && ln_rates[side].is_finite() {
-                let ln_g = ln_gamma_draw(slack[side], &mut self.rng) - ln_rates[side];
-                for (k, ln_lambda) in self.ln_lambda.iter_mut().enumerate() {
-                    if usize::from(cut.inside[k]) == side {
-                        *ln_lambda += ln_g;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes the common unit out: only ratios are determined.
-    fn normalise(&mut self) {
-        let (_, high) = bounds(&self.ln_lambda);
-        for (ln_lambda, lambda) in self.ln_lambda.iter_mut().zip(&mut self.lambda) {
-            *ln_lambda -= high;
-            *lambda = ln_lambda.exp();
-        }
+impl MoveKernel for GibbsSweep {
+    fn advance(&self, target: &Target, eta: &mut [[f64; LANES]], rng: &mut ChaCha8Rng) -> f64 {
+        sweep(target, eta, rng);
+        1.0
     }
 }
 
-/// A Gamma(shape) draw; an exponential where the shape is 1, as for presentations answered once.
-fn gamma<R: Rng>(shape: f64, rng: &mut R) -> f64 {
-    if shape == 1.0 { rng.sample(rand_distr::Exp1) } else { ln_gamma_draw(shape, rng).exp() }
+/// Points to start from: independent draws around the exponents.
+pub(crate) fn start(potential: &Potential, rng: &mut ChaCha8Rng) -> Vec<Lanes> {
+    // Times each option was shown: a_k over it is a first guess that does not depend on the others.
+    let mut shown = vec![potential.whole; potential.option_count()];
+    for (set, b) in potential.columns.iter() {
+        for &i in set {
+            shown[i as usize] += b;
+        }
+    }
+    let start = |(&a, &shown): (&f64, &f64)| std::array::from_fn(|_| ln_gamma_draw(a, rng) - shown.ln());
+    potential.a.iter().zip(&shown).map(start).collect()
 }
 
-/// A maximum spanning tree over co-presentation counts.
-struct SpanningTree {
-    /// Neighbours of each option in the tree.
-    neighbours: Vec<Vec<u32>>,
-    edges: Vec<(u32, u32)>,
-    /// Sums of the edges' chances to be cut, light ones more often.
-    chances: Vec<f64>,
+/// Every z, every λ, and the groups on both sides of a cut. The largest ln λ of each particle is 0 afterwards.
+pub(crate) fn sweep(target: &Target, eta: &mut [Lanes], rng: &mut ChaCha8Rng) {
+    let cut = Cut::new(target, rng);
+    let safe = (0..LANES).all(|lane| {
+        let (low, high) = lane_bounds(eta, lane);
+        high - low < SAFE_SPREAD
+    });
+    if safe {
+        sweep_linear(target, eta, cut.as_ref(), rng);
+    } else {
+        for lane in 0..LANES {
+            let mut ln_lambda: Vec<f64> = eta.iter().map(|values| values[lane]).collect();
+            sweep_careful(&target.potential, &mut ln_lambda, cut.as_ref(), rng);
+            for (values, ln_lambda) in eta.iter_mut().zip(ln_lambda) {
+                values[lane] = ln_lambda;
+            }
+        }
+    }
+    for lane in 0..LANES {
+        let (_, high) = lane_bounds(eta, lane);
+        eta.iter_mut().for_each(|values| values[lane] -= high);
+    }
 }
 
-/// One side of a cut.
+fn lane_bounds(eta: &[Lanes], lane: usize) -> (f64, f64) {
+    eta.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x[lane]), high.max(x[lane])))
+}
+
+/// The sides of a cut, and a(A) of each.
 struct Cut {
     inside: Vec<bool>,
+    slack: Slack,
 }
 
-impl SpanningTree {
-    fn new(n: usize, columns: &[(&[u32], f64)]) -> Self {
-        let mut weights: HashMap<(u32, u32), f64, foldhash::fast::FixedState> =
-            HashMap::with_hasher(foldhash::fast::FixedState::with_seed(0));
-        let mut add = |i: u32, j: u32, b: f64| *weights.entry((i.min(j), i.max(j))).or_insert(0.0) += b;
-        for &(set, b) in columns {
-            if set.len() <= ALL_PAIRS {
-                for (x, &i) in set.iter().enumerate() {
-                    for &j in &set[..x] {
-                        add(i, j, b);
-                    }
-                }
-            } else {
-                for pair in set.windows(2) {
-                    add(pair[0], pair[1], b);
-                }
+impl Cut {
+    fn new(target: &Target, rng: &mut ChaCha8Rng) -> Option<Self> {
+        let mut inside = vec![false; target.option_count()];
+        if !target.tree.cut(&mut inside, rng) {
+            return None;
+        }
+        let mut slack = Slack::default();
+        for (k, &a) in target.potential.a.iter().enumerate() {
+            slack.add(usize::from(inside[k]), a);
+        }
+        for (set, b) in target.columns() {
+            if let Some(side) = side(&inside, set) {
+                slack.subtract(side, b);
             }
         }
-        let mut sorted: Vec<((u32, u32), f64)> = weights.into_iter().collect();
-        // Ties by index, so that the tree does not depend on the order of the map.
-        sorted.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
-        let mut sets = DisjointSets::new(n);
-        let mut tree = Self { neighbours: vec![Vec::new(); n], edges: Vec::new(), chances: Vec::new() };
-        let mut sum = 0.0;
-        for ((i, j), weight) in sorted {
-            if sets.join(i as usize, j as usize) {
-                tree.neighbours[i as usize].push(j);
-                tree.neighbours[j as usize].push(i);
-                tree.edges.push((i, j));
-                sum += 1.0 / (1.0 + weight).sqrt();
-                tree.chances.push(sum);
-            }
-        }
-        tree
+        Some(Self { inside, slack })
     }
+}
 
-    /// The options on one side of a random edge.
-    fn cut<R: Rng>(&self, rng: &mut R) -> Option<Cut> {
-        let total = self.chances.last()?;
-        let at = rng.random::<f64>() * total;
-        let edge = self.chances.partition_point(|&sum| sum <= at).min(self.edges.len() - 1);
-        let (start, other) = self.edges[edge];
-        let mut inside = vec![false; self.neighbours.len()];
-        let mut stack = vec![start];
-        inside[start as usize] = true;
-        while let Some(i) = stack.pop() {
-            for &j in &self.neighbours[i as usize] {
-                if !inside[j as usize] && (i, j) != (start, other) {
-                    inside[j as usize] = true;
-                    stack.push(j);
-                }
+/// The side that holds a whole column; none for one that straddles the cut.
+#[inline(always)]
+fn side(inside: &[bool], set: &[u32]) -> Option<usize> {
+    let first = inside[set[0] as usize];
+    set.iter().all(|&i| inside[i as usize] == first).then_some(usize::from(first))
+}
+
+fn sweep_linear(target: &Target, eta: &mut [Lanes], cut: Option<&Cut>, rng: &mut ChaCha8Rng) {
+    let potential = &target.potential;
+    let n = potential.option_count();
+    let mut lambda = vec![[0.0; LANES]; n];
+    let total = dispatch(Exponentiate { eta, lambda: &mut lambda });
+    let whole: Lanes = if potential.whole > 0.0 {
+        std::array::from_fn(|lane| gamma_draw(potential.whole, rng) / total[lane])
+    } else {
+        [0.0; LANES]
+    };
+    let mut rates = vec![whole; n];
+    let mut z = Vec::with_capacity(potential.columns.len());
+    let ones = exponentials(potential.columns.iter().filter(|&(_, b)| b == 1.0).count(), rng);
+    let mut ones = ones.iter();
+    potential.columns.pass(&mut Augment { lambda: &lambda, rates: &mut rates, z: &mut z, ones: &mut ones, rng });
+    dispatch(DrawOptions { a: &potential.a, rates: &rates, eta, lambda: &mut lambda, rng });
+    let Some(cut) = cut else { return };
+    // Rates of both sides in one pass; a step on one side leaves the other's rate as it is.
+    let mut rates = [[0.0; LANES]; 2];
+    for (k, lambda) in lambda.iter().enumerate() {
+        let rate = &mut rates[usize::from(cut.inside[k])];
+        for lane in 0..LANES {
+            rate[lane] += whole[lane] * lambda[lane];
+        }
+    }
+    let mut z = z.iter();
+    potential.columns.pass(&mut Straddle { inside: &cut.inside, lambda: &lambda, z: &mut z, rates: &mut rates });
+    let mut ln_g = [[0.0; LANES]; 2];
+    for side in 0..2 {
+        for lane in 0..LANES {
+            ln_g[side][lane] = group_step(cut.slack.shape(side), rates[side][lane].ln(), rng);
+        }
+    }
+    for (k, values) in eta.iter_mut().enumerate() {
+        let ln_g = &ln_g[usize::from(cut.inside[k])];
+        for lane in 0..LANES {
+            values[lane] += ln_g[lane];
+        }
+    }
+}
+
+/// ln g of a group.
+fn group_step(shape: Option<f64>, ln_rate: f64, rng: &mut ChaCha8Rng) -> f64 {
+    match shape {
+        Some(shape) if ln_rate.is_finite() => ln_gamma_draw(shape, rng) - ln_rate,
+        _ => 0.0,
+    }
+}
+
+/// As [`sweep_linear`] for one particle, with every sum in logs.
+fn sweep_careful(potential: &Potential, ln_lambda: &mut [f64], cut: Option<&Cut>, rng: &mut ChaCha8Rng) {
+    let add = |sum: &mut f64, x: f64| *sum = ln_sum_exp([*sum, x].into_iter());
+    let whole = if potential.whole > 0.0 {
+        ln_gamma_draw(potential.whole, rng) - ln_sum_exp(ln_lambda.iter().copied())
+    } else {
+        f64::NEG_INFINITY
+    };
+    let mut ln_rates = vec![whole; ln_lambda.len()];
+    let mut ln_z = Vec::with_capacity(potential.columns.len());
+    for (set, b) in potential.columns.iter() {
+        let z = ln_gamma_draw(b, rng) - ln_sum_exp(set.iter().map(|&i| ln_lambda[i as usize]));
+        for &i in set {
+            add(&mut ln_rates[i as usize], z);
+        }
+        ln_z.push(z);
+    }
+    for (k, ln_lambda) in ln_lambda.iter_mut().enumerate() {
+        *ln_lambda = ln_gamma_draw(potential.a[k], rng) - ln_rates[k];
+    }
+    let Some(cut) = cut else { return };
+    let mut rates = [f64::NEG_INFINITY; 2];
+    for (k, &ln_lambda) in ln_lambda.iter().enumerate() {
+        add(&mut rates[usize::from(cut.inside[k])], whole + ln_lambda);
+    }
+    for (z, (set, _)) in ln_z.iter().zip(potential.columns.iter()) {
+        if side(&cut.inside, set).is_none() {
+            for &i in set {
+                add(&mut rates[usize::from(cut.inside[i as usize])], z + ln_lambda[i as usize]);
             }
         }
-        Some(Cut { inside })
+    }
+    let ln_g = [0, 1].map(|side| group_step(cut.slack.shape(side), rates[side], rng));
+    for (k, ln_lambda) in ln_lambda.iter_mut().enumerate() {
+        *ln_lambda += ln_g[usize::from(cut.inside[k])];
+    }
+    debug_assert!(bounds(ln_lambda).0.is_finite(), "invariant: logarithms do not underflow");
+}
+
+/// λ = e^η; returns Σλ. η is moved so that its largest is 0.
+struct Exponentiate<'a> {
+    eta: &'a mut [Lanes],
+    lambda: &'a mut [Lanes],
+}
+
+impl Kernel for Exponentiate<'_> {
+    type Output = Lanes;
+    #[inline(always)]
+    fn run(self) -> Lanes {
+        let mut high = [f64::NEG_INFINITY; LANES];
+        for eta in self.eta.iter() {
+            for lane in 0..LANES {
+                high[lane] = high[lane].max(eta[lane]);
+            }
+        }
+        let mut total = [0.0; LANES];
+        for (eta, lambda) in self.eta.iter_mut().zip(self.lambda) {
+            for lane in 0..LANES {
+                eta[lane] -= high[lane];
+            }
+            *lambda = exp(*eta);
+            for lane in 0..LANES {
+                total[lane] += lambda[lane];
+            }
+        }
+        total
+    }
+}
+
+/// z of each column, added to the rates of its options.
+struct Augment<'a, 'o> {
+    lambda: &'a [Lanes],
+    rates: &'a mut [Lanes],
+    z: &'a mut Vec<Lanes>,
+    /// Draws for the columns of weight 1.
+    ones: &'a mut std::slice::Iter<'o, Lanes>,
+    rng: &'a mut ChaCha8Rng,
+}
+
+impl Visitor for Augment<'_, '_> {
+    #[inline(always)]
+    fn column(&mut self, set: &[u32], b: f64) {
+        let sums = sums_of_lanes(set, self.lambda);
+        let mut z = match if b == 1.0 { self.ones.next() } else { None } {
+            Some(&one) => one,
+            None => gammas(b, self.rng),
+        };
+        for lane in 0..LANES {
+            z[lane] /= sums[lane];
+        }
+        for &i in set {
+            let rate = &mut self.rates[i as usize];
+            for lane in 0..LANES {
+                rate[lane] += z[lane];
+            }
+        }
+        self.z.push(z);
+    }
+}
+
+/// λ of each option given the rates.
+struct DrawOptions<'a> {
+    a: &'a [f64],
+    rates: &'a [Lanes],
+    eta: &'a mut [Lanes],
+    lambda: &'a mut [Lanes],
+    rng: &'a mut ChaCha8Rng,
+}
+
+impl Kernel for DrawOptions<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { a, rates, eta, lambda, rng } = self;
+        for (k, &a) in a.iter().enumerate() {
+            // Below shape 1 the draw itself may underflow.
+            let ln_gamma = if a < 1.0 { std::array::from_fn(|_| ln_gamma_draw(a, rng)) } else { ln(gammas(a, rng)) };
+            let ln_rate = ln(rates[k]);
+            for lane in 0..LANES {
+                eta[k][lane] = ln_gamma[lane] - ln_rate[lane];
+            }
+            lambda[k] = exp(eta[k]);
+        }
+    }
+}
+
+/// Σ z_C λ(C∩A) over the columns that straddle a cut, for both sides.
+struct Straddle<'a, 'z> {
+    inside: &'a [bool],
+    lambda: &'a [Lanes],
+    z: &'a mut std::slice::Iter<'z, Lanes>,
+    rates: &'a mut [Lanes; 2],
+}
+
+impl Visitor for Straddle<'_, '_> {
+    #[inline(always)]
+    fn column(&mut self, set: &[u32], _: f64) {
+        let Some(z) = self.z.next() else { return };
+        if side(self.inside, set).is_some() {
+            return;
+        }
+        for &i in set {
+            let rate = &mut self.rates[usize::from(self.inside[i as usize])];
+            for lane in 0..LANES {
+                rate[lane] += z[lane] * self.lambda[i as usize][lane];
+            }
+        }
+    }
+}
+
+/// Independent Gamma(shape) draws.
+fn gammas(shape: f64, rng: &mut ChaCha8Rng) -> Lanes {
+    let mut out = [0.0; LANES];
+    for out in &mut out {
+        *out = gamma_draw(shape, rng);
+    }
+    out
+}
+
+/// Exponential draws, many at once: presentations answered once have z of shape 1. Vector logarithms of random bits that lie side by
+/// side; drawn one by one where they are needed, a sweep over 1 000 such columns takes twice as long.
+fn exponentials(count: usize, rng: &mut ChaCha8Rng) -> Vec<Lanes> {
+    let mut bits = vec![[[0_u8; 8]; LANES]; count];
+    rng.fill_bytes(bits.as_flattened_mut().as_flattened_mut());
+    let mut draws = vec![[0.0; LANES]; count];
+    dispatch(FromBits { bits: &bits, draws: &mut draws });
+    draws
+}
+
+struct FromBits<'a> {
+    bits: &'a [[[u8; 8]; LANES]],
+    draws: &'a mut [Lanes],
+}
+
+impl Kernel for FromBits<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        const ONE: u64 = 1_023 << 52;
+        for (bits, draws) in self.bits.iter().zip(self.draws) {
+            // Uniform in (0, 1): half a unit above the multiples of 2⁻⁵².
+            let mut u = [0.0; LANES];
+            for lane in 0..LANES {
+                u[lane] = f64::from_bits(u64::from_le_bytes(bits[lane]) >> 12 | ONE) - (1.0 - f64::EPSILON / 2.0);
+            }
+            let ln_u = ln(u);
+            for lane in 0..LANES {
+                draws[lane] = -ln_u[lane];
+            }
+        }
     }
 }

@@ -5,8 +5,8 @@
 //! right to a few units in the last place on the ranges that log preferences and sums of them have. [`dispatch`] compiles a loop
 //! for the widest vectors that the machine has.
 
-/// Chains side by side: one 256-bit vector.
-pub(crate) const LANES: usize = 4;
+/// Chains or particles side by side: one 256-bit vector.
+pub const LANES: usize = 4;
 
 /// One value for each chain.
 pub(crate) type Lanes = [f64; LANES];

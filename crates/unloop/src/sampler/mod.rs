@@ -1,7 +1,13 @@
-//! Draws from the posterior: exact where presentations nest, else Hamiltonian or Gibbs.
+//! Draws from the posterior: of a posterior that stands still, and along with one that moves.
 //!
-//! Each connected component is drawn by the way that suits it; components' masses are independent Gamma draws, options never shown
-//! are drawn when asked for. So nothing here mixes badly because of what has no data.
+//! | | |
+//! |---|---|
+//! | [`Posterior::sample`] | many draws at once: exact where presentations nest ([`tree`]), else Hamiltonian trajectories or Gibbs sweeps, judged |
+//! | [`BoundedGibbs`] | a chain beside a running system: bounded work for each choice and decision |
+//! | [`MoveKernel`] | what moves particles: [`GibbsSweep`], or one's own |
+//!
+//! In `sample` each connected component is drawn by the way that suits it; components' masses are independent Gamma draws. In all of
+//! them options never shown have no state and are drawn when asked for. So nothing mixes badly because of what has no data.
 //!
 //! ```
 //! use unloop::sampler::SampleSettings;
@@ -18,39 +24,58 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bounded;
+mod counts;
 mod draws;
 pub(crate) mod gibbs;
 pub(crate) mod hamiltonian;
 pub(crate) mod lanes;
+mod resample;
+mod spanning;
+mod target;
 pub mod tree;
+mod unexplored;
 
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::carlson::importance::Weighted;
 use crate::diagnostics::Diagnostics;
 use crate::estimate::LaplaceError;
 use crate::estimate::laplace::Mode;
 use crate::option::OptionId;
-use crate::posterior::{Component, Posterior};
+use crate::posterior::potential::Potential;
+use crate::posterior::{Component, Posterior, PosteriorError};
+use crate::prior::PriorError;
 use crate::random::ln_gamma_draw;
+use crate::statistics::StatisticsError;
+pub use bounded::BoundedGibbs;
 pub use draws::Draws;
-use draws::Group;
-use gibbs::Gibbs;
+pub use gibbs::GibbsSweep;
 use hamiltonian::Hamiltonian;
-use lanes::LANES;
-use rand::SeedableRng;
+pub use lanes::LANES;
+use lanes::Lanes;
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+pub use resample::Resampling;
+pub use target::{MoveKernel, Target};
 use tree::Tree;
+use unexplored::Unexplored;
 
-/// Largest component for Hamiltonian steps by default: whitening costs the square.
-const MAX_HAMILTONIAN: usize = 400;
+/// Largest component for Hamiltonian steps by default: whitening takes the square in memory.
+const MAX_HAMILTONIAN: usize = 3_000;
+/// Visits of members that a Gibbs sweep's worth of an independent draw costs, for each member of a presentation: at K = 50 and
+/// L = 5 it takes 4 sweeps, and a visit with its random numbers ten times that of a gradient (`--bench samplers`).
+const GIBBS_VISITS: f64 = 50.0;
 /// Moves before the first draw that is kept.
 const WARM_UP: usize = 200;
 /// R-hat above this says that chains have not met.
 const MAX_R_HAT: f64 = 1.01;
 /// Effective draws of each chain at least.
 const MIN_ESS: f64 = 100.0;
+/// Values of all draws at most: 16 GB with what it takes to make them.
+const MAX_VALUES: usize = 1 << 30;
 /// Options judged one by one; of more, as many evenly spread.
 const MAX_JUDGED: usize = 500;
 
@@ -64,10 +89,13 @@ pub enum SampleMethod {
     Hamiltonian,
     /// Gibbs sweeps with group steps.
     Gibbs,
+    /// Draws around the mode, resampled by importance weights: only as good as the
+    /// [`importance_ess`](SampleReport::importance_ess) says.
+    Laplace,
 }
 
 /// What to draw.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SampleSettings {
     /// Draws of each chain. 1 000 by default.
     pub draws: usize,
@@ -75,14 +103,18 @@ pub struct SampleSettings {
     pub chains: usize,
     /// Seed of every random number. 0 by default.
     pub seed: u64,
-    /// The method for every component; by default independent draws where presentations nest, Hamiltonian trajectories up to 400
-    /// options, Gibbs sweeps beyond.
+    /// The method for every component; by default independent draws where presentations nest, else Hamiltonian trajectories or
+    /// Gibbs sweeps, whichever should cost less.
     pub method: Option<SampleMethod>,
+    /// Visits of members of presentations (about a nanosecond each) that all draws of a component may take. Where trajectories or
+    /// sweeps would take more, draws come from around the mode and are resampled by importance weights; the report says so. No
+    /// limit by default.
+    pub visits: Option<f64>,
 }
 
 impl Default for SampleSettings {
     fn default() -> Self {
-        Self { draws: 1_000, chains: 4, seed: 0, method: None }
+        Self { draws: 1_000, chains: 4, seed: 0, method: None, visits: None }
     }
 }
 
@@ -98,12 +130,50 @@ pub enum SampleError {
         /// Draws asked for.
         draws: usize,
     },
+    /// More asked for than memory can hold.
+    #[error("{chains} chains of {draws} draws of {option_count} options are more than {} values", MAX_VALUES)]
+    TooMany {
+        /// Chains asked for.
+        chains: usize,
+        /// Draws asked for.
+        draws: usize,
+        /// Options with data.
+        option_count: usize,
+    },
     /// Independent draws were asked for presentations that cross.
     #[error("the presentations are not nested, so there are no independent draws; use another method")]
     NotLaminar,
     /// Hamiltonian steps were asked for, and there is no Gaussian around the mode.
     #[error(transparent)]
     Laplace(#[from] LaplaceError),
+}
+
+/// Why an evolving sampler refuses to start or to change. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SamplerError {
+    /// There is no posterior to start from.
+    #[error(transparent)]
+    Posterior(#[from] PosteriorError),
+    /// A prior weight is none, or the prior does not fit the options.
+    #[error(transparent)]
+    Prior(#[from] PriorError),
+    /// A choice cannot be counted.
+    #[error(transparent)]
+    Statistics(#[from] StatisticsError),
+    /// A new option beside a prior without weight on all options.
+    #[error("the prior has no weight on all options together: a new one has no place beside them")]
+    NoWhole,
+    /// A setting out of its range.
+    #[error("{what} = {value} must be {needed}")]
+    Setting {
+        /// The setting.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// Its range.
+        needed: &'static str,
+    },
 }
 
 /// Draws, and how they came about.
@@ -128,6 +198,9 @@ pub struct SampleReport {
     pub bulk_ess: f64,
     /// The same for its tails.
     pub tail_ess: f64,
+    /// Effective number of draws around the mode before resampling, the smallest of the components drawn that way; none if there were
+    /// none. The two above are at most this.
+    pub importance_ess: Option<f64>,
     /// Chains.
     pub chains: usize,
 }
@@ -145,6 +218,7 @@ struct ComponentDraws {
     eta: Vec<Vec<Vec<f64>>>,
     method: SampleMethod,
     acceptance: f64,
+    importance_ess: Option<f64>,
 }
 
 impl Posterior {
@@ -157,9 +231,16 @@ impl Posterior {
         if draws == 0 || chains == 0 {
             return Err(SampleError::Nothing { chains, draws });
         }
+        let option_count = self.components().iter().map(|component| component.options.len()).sum::<usize>();
+        // Chains come in groups side by side, the last of which may be larger than asked for.
+        let values = (chains as f64 + LANES as f64) * draws as f64 * option_count.max(1) as f64;
+        if !(values <= MAX_VALUES as f64) {
+            return Err(SampleError::TooMany { chains, draws, option_count });
+        }
         let mut parts = Vec::with_capacity(self.components().len());
         for (index, component) in self.components().iter().enumerate() {
-            parts.push(sample_component(component, (index as u64) << 32, settings)?);
+            let alpha = self.alpha_of(&component.options);
+            parts.push(sample_component(component, &alpha, (index as u64) << 32, settings)?);
         }
         let mut explored: Vec<(u32, usize, usize)> = Vec::new();
         for (part, component) in self.components().iter().enumerate() {
@@ -190,28 +271,22 @@ impl Posterior {
             draws,
             explored: explored.into_iter().map(|(k, ..)| OptionId::new(k)).collect(),
             ln_lambda,
-            groups: self.groups(),
+            unexplored: Unexplored::new(self.unexplored().map(|option| (option, self.alpha()[option.index()]))),
             seed,
         };
         let report = report(&draws, &parts);
         Ok(Sample { draws, report })
     }
-
-    /// Options never shown, by equal α.
-    fn groups(&self) -> Vec<Group> {
-        let mut options: Vec<u32> = self.unexplored_indices().to_vec();
-        let alpha = |k: u32| self.alpha()[k as usize];
-        options.sort_by(|&i, &j| alpha(i).total_cmp(&alpha(j)).then(i.cmp(&j)));
-        options
-            .chunk_by(|&i, &j| alpha(i) == alpha(j))
-            .map(|group| Group { alpha: alpha(group[0]), options: group.iter().copied().map(OptionId::new).collect() })
-            .collect()
-    }
 }
 
-fn sample_component(component: &Component, stream: u64, settings: &SampleSettings) -> Result<ComponentDraws, SampleError> {
+fn sample_component(
+    component: &Component,
+    alpha: &[f64],
+    stream: u64,
+    settings: &SampleSettings,
+) -> Result<ComponentDraws, SampleError> {
     let potential = &component.potential;
-    let &SampleSettings { draws, chains, seed, method } = settings;
+    let &SampleSettings { draws, chains, seed, method, .. } = settings;
     let tree = if matches!(method, None | Some(SampleMethod::Tree)) { Tree::of_potential(potential) } else { None };
     if let Some(tree) = tree {
         let eta = each_chain(chains, |chain| {
@@ -219,39 +294,74 @@ fn sample_component(component: &Component, stream: u64, settings: &SampleSetting
             rng.set_stream(stream + chain as u64);
             (0..draws).map(|_| tree.sample_ln(&mut rng)).collect()
         });
-        return Ok(ComponentDraws { eta, method: SampleMethod::Tree, acceptance: 1.0 });
+        return Ok(ComponentDraws { eta, method: SampleMethod::Tree, acceptance: 1.0, importance_ess: None });
     }
     if method == Some(SampleMethod::Tree) {
         return Err(SampleError::NotLaminar);
     }
-    let small = potential.option_count() <= MAX_HAMILTONIAN;
-    if method == Some(SampleMethod::Hamiltonian) || (method.is_none() && small) {
-        match (Mode::new(potential), method) {
-            (Ok(mode), _) => {
-                if let Some(draws) = by_hamiltonian(component, &mode, stream, settings) {
-                    return Ok(draws);
-                }
-                if method.is_some() {
-                    return Err(LaplaceError::Indefinite { option_count: potential.option_count() }.into());
-                }
-            }
-            (Err(error), Some(_)) => return Err(error.into()),
-            (Err(_), None) => {}
+    let way = method.unwrap_or_else(|| plan(potential, settings));
+    if way != SampleMethod::Gibbs {
+        // Without a mode, or a curvature there, sweeps still work.
+        let found = match Mode::new(potential) {
+            Ok(mode) if way == SampleMethod::Laplace => Ok(by_laplace(component, &mode, alpha, stream, settings)),
+            Ok(mode) => by_hamiltonian(component, &mode, stream, settings)
+                .ok_or(LaplaceError::Indefinite { option_count: potential.option_count() }),
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(draws) => return Ok(draws),
+            Err(error) if method.is_some() => return Err(error.into()),
+            Err(_) => {}
         }
     }
-    let eta = each_chain(chains, |chain| {
-        let mut gibbs = Gibbs::new(potential, seed, stream + chain as u64);
+    let target = Target::of_potential(potential);
+    let groups = each_chain(chains.div_ceil(LANES), |group| {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(stream + (group * LANES) as u64);
+        let mut state = gibbs::start(potential, &mut rng);
         for _ in 0..WARM_UP {
-            gibbs.sweep();
+            gibbs::sweep(&target, &mut state, &mut rng);
         }
-        (0..draws)
-            .map(|_| {
-                gibbs.sweep();
-                gibbs.eta().to_vec()
-            })
-            .collect()
+        chains_of_lanes(draws, || {
+            gibbs::sweep(&target, &mut state, &mut rng);
+            state.clone()
+        })
     });
-    Ok(ComponentDraws { eta, method: SampleMethod::Gibbs, acceptance: 1.0 })
+    let eta = groups.into_iter().flatten().take(chains).collect();
+    Ok(ComponentDraws { eta, method: SampleMethod::Gibbs, acceptance: 1.0, importance_ess: None })
+}
+
+/// The way for a component that is not nested: what should cost least, and draws around the mode where that is more than allowed.
+fn plan(potential: &Potential, settings: &SampleSettings) -> SampleMethod {
+    let n = potential.option_count() as f64;
+    let members: f64 = potential.columns.iter().map(|(set, _)| set.len() as f64).sum::<f64>() + n;
+    let all = (settings.chains * (settings.draws + WARM_UP)) as f64;
+    let gibbs = GIBBS_VISITS * members;
+    let hamiltonian = hamiltonian::STEPS as f64 * (2.0 * members + n * n) + n.powi(3) / all;
+    let small = potential.option_count() <= MAX_HAMILTONIAN;
+    let (method, visits) =
+        if small && hamiltonian < gibbs { (SampleMethod::Hamiltonian, hamiltonian) } else { (SampleMethod::Gibbs, gibbs) };
+    let allowed = settings.visits.is_none_or(|most| visits * all <= most);
+    if allowed { method } else { SampleMethod::Laplace }
+}
+
+/// Draws around the mode, resampled by their importance weights and dealt out to the chains.
+fn by_laplace(component: &Component, mode: &Mode, alpha: &[f64], stream: u64, settings: &SampleSettings) -> ComponentDraws {
+    let &SampleSettings { draws, chains, seed, .. } = settings;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(stream);
+    let weighted = Weighted::new(&component.potential, mode, alpha, draws * chains, rng.next_u64());
+    let high = weighted.ln_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = weighted.ln_weights.iter().map(|ln_weight| (ln_weight - high).exp()).collect();
+    let mut chosen = Resampling::Systematic.ancestors(&weights, weights.iter().sum(), draws * chains, &mut rng);
+    // In random order: neighbours would be copies.
+    for i in (1..chosen.len()).rev() {
+        chosen.swap(i, rng.random_range(0..=i));
+    }
+    let eta =
+        chosen.chunks_exact(draws).map(|chain| chain.iter().map(|&i| weighted.draws[i as usize].clone()).collect()).collect();
+    let importance_ess = Some(weighted.effective_size());
+    ComponentDraws { eta, method: SampleMethod::Laplace, acceptance: 1.0, importance_ess }
 }
 
 /// None if the curvature at the mode is lost in rounding.
@@ -261,19 +371,28 @@ fn by_hamiltonian(component: &Component, mode: &Mode, stream: u64, settings: &Sa
         let stream = stream + (group * LANES) as u64;
         let mut sampler = Hamiltonian::new(&component.potential, &mode.point.eta, seed, stream)?;
         sampler.warm_up(WARM_UP);
-        let mut eta: Vec<Vec<Vec<f64>>> = vec![Vec::new(); LANES];
-        for _ in 0..draws {
+        let eta = chains_of_lanes(draws, || {
             sampler.advance();
-            for (lane, eta) in eta.iter_mut().enumerate() {
-                eta.push(sampler.eta().iter().map(|values| values[lane]).collect());
-            }
-        }
+            sampler.eta().to_vec()
+        });
         Some((eta, sampler.acceptance()))
     });
     let groups: Vec<_> = groups.into_iter().collect::<Option<_>>()?;
     let acceptance = groups.iter().map(|&(_, acceptance)| acceptance).fold(1.0, f64::min);
     let eta = groups.into_iter().flat_map(|(eta, _)| eta).take(chains).collect();
-    Some(ComponentDraws { eta, method: SampleMethod::Hamiltonian, acceptance })
+    Some(ComponentDraws { eta, method: SampleMethod::Hamiltonian, acceptance, importance_ess: None })
+}
+
+/// Draws of chains side by side, as one list of draws for each.
+fn chains_of_lanes(draws: usize, mut next: impl FnMut() -> Vec<Lanes>) -> Vec<Vec<Vec<f64>>> {
+    let mut chains = vec![Vec::new(); LANES];
+    for _ in 0..draws {
+        let eta = next();
+        for (lane, chain) in chains.iter_mut().enumerate() {
+            chain.push(eta.iter().map(|values| values[lane]).collect());
+        }
+    }
+    chains
 }
 
 /// Chains in order, on as many threads as there are.
@@ -292,14 +411,16 @@ fn report(draws: &Draws, parts: &[ComponentDraws]) -> SampleReport {
         r_hat: 1.0,
         bulk_ess: f64::INFINITY,
         tail_ess: f64::INFINITY,
+        importance_ess: parts.iter().filter_map(|part| part.importance_ess).reduce(f64::min),
         chains: draws.chains(),
     };
     let stride = draws.explored().len().div_ceil(MAX_JUDGED).max(1);
     let ln_totals = draws.ln_totals();
+    let scores = draws.scores();
     for place in (0..draws.explored().len()).step_by(stride) {
         // Chains too short to judge are not good.
         let worst = Diagnostics { r_hat: f64::INFINITY, bulk_ess: 0.0, tail_ess: 0.0, mean: 0.0, mcse: 0.0 };
-        let found = draws.diagnose(place, &ln_totals).unwrap_or(worst);
+        let found = draws.diagnose(place, &ln_totals, &scores).unwrap_or(worst);
         report.r_hat = report.r_hat.max(found.r_hat);
         report.bulk_ess = report.bulk_ess.min(found.bulk_ess);
         report.tail_ess = report.tail_ess.min(found.tail_ess);
@@ -307,6 +428,9 @@ fn report(draws: &Draws, parts: &[ComponentDraws]) -> SampleReport {
     if draws.explored().is_empty() {
         // Options without data are drawn independently.
         (report.bulk_ess, report.tail_ess) = (all, all);
+    }
+    if let Some(most) = report.importance_ess {
+        (report.bulk_ess, report.tail_ess) = (report.bulk_ess.min(most), report.tail_ess.min(most));
     }
     report
 }

@@ -27,7 +27,7 @@
 
 mod components;
 mod many;
-mod store;
+pub(crate) mod store;
 
 use std::fmt;
 
@@ -513,24 +513,24 @@ fn check_row(members: &mut [OptionId], chosen: OptionId, weight: f64, option_cou
 }
 
 /// Checks the largest of sorted members.
-fn check_known(members: &[OptionId], option_count: usize) -> Result<(), StatisticsError> {
+pub(crate) fn check_known(members: &[OptionId], option_count: usize) -> Result<(), StatisticsError> {
     match members.last() {
         Some(&option) if option.index() >= option_count => Err(StatisticsError::UnknownOption { option, option_count }),
         _ => Ok(()),
     }
 }
 
-fn check_sum(recorded: f64, weight: f64) -> Result<(), StatisticsError> {
+pub(crate) fn check_sum(recorded: f64, weight: f64) -> Result<(), StatisticsError> {
     if (recorded + weight).is_finite() { Ok(()) } else { Err(StatisticsError::Overflow { recorded, weight }) }
 }
 
-fn check_weight(weight: f64) -> Result<(), StatisticsError> {
+pub(crate) fn check_weight(weight: f64) -> Result<(), StatisticsError> {
     if weight >= 0.0 && weight.is_finite() { Ok(()) } else { Err(StatisticsError::Weight { weight }) }
 }
 
 /// A weight divided among tied options. A weight that is a multiple of 2⁻²⁰ is divided into such multiples, whose sum is the
 /// weight exactly; the first options get a unit more where it does not divide evenly.
-fn equal_parts(chosen: &[OptionId], weight: f64) -> impl Iterator<Item = (OptionId, f64)> {
+pub(crate) fn equal_parts(chosen: &[OptionId], weight: f64) -> impl Iterator<Item = (OptionId, f64)> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     let n = chosen.len() as f64;
     let units = weight / WEIGHT_UNIT;

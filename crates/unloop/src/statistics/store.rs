@@ -34,6 +34,11 @@ impl Entry {
         Self((block << BLOCK_BITS | place) as u32)
     }
 
+    /// A number for arrays beside the store: dense unless presentations hold thousands of options.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
     fn block(self) -> usize {
         (self.0 >> BLOCK_BITS) as usize
     }
@@ -138,6 +143,17 @@ impl Store {
     /// All entries, those with a count of zero too.
     pub(crate) fn entries(&self) -> usize {
         self.entries
+    }
+
+    /// One more than the largest [`Entry::index`].
+    pub(crate) fn end(&self) -> usize {
+        self.blocks.last().map_or(0, |last| ((self.blocks.len() - 1) << BLOCK_BITS) + last.counts.len())
+    }
+
+    /// The entry of an index, if there is one.
+    pub(crate) fn entry(&self, index: usize) -> Option<Entry> {
+        let entry = Entry(index as u32);
+        (entry.place() < self.blocks.get(entry.block())?.counts.len()).then_some(entry)
     }
 
     pub(crate) fn blocks(&self) -> &[Block] {

@@ -1,0 +1,402 @@
+//! Gibbs sampling with bounded work for each decision.
+//!
+//! A chain beside a running system: each choice moves it by O(b·L), whatever was recorded before and however many options there are
+//! (the end of a round over all presentations also takes O(|E|)). Where λ is carried in logarithms (a prior weight below 0.1, a general
+//! β, options that choices put more than 10²⁰⁰ apart) each visit takes as long as its options have presentations.
+//! The auxiliary z_C of each distinct presentation are kept, and R_k = Σ_{C∋k} z_C with them, so that any update is a full
+//! conditional at hand:
+//!
+//! ```text
+//! z_C | λ ~ Gamma(b_C, rate S_C(λ))          λ_k | z ~ Gamma(a_k, rate s + R_k)          s | λ ~ Gamma(Σ_E α, rate Σ_E λ)
+//! ```
+//! On a choice: the counts; fresh λ for options shown for the first time; z of the presentation with its *new* shape; λ of its options.
+//! [`step`](BoundedGibbs::step) then visits b presentations, the next ones in turn. Turns are as valid as coins and waste no visit on
+//! a presentation that was visited just before. A round over all presentations ends with a step that moves whole groups
+//! ([`linear`](self) spreads its cost over the round).
+//!
+//! Options never shown have no state: they are drawn when asked for, and come in with a fresh draw when shown.
+//!
+//! ```
+//! use unloop::sampler::BoundedGibbs;
+//! use unloop::{Presentation, Prior};
+//! let mut sampler = BoundedGibbs::new(&Prior::default(), 1_000, 7)?;
+//! for _ in 0..20 {
+//!     sampler.step(BoundedGibbs::BUDGET);
+//!     let shown = Presentation::new(sampler.top(3))?;       // Thompson sampling: the top of one draw
+//!     let first = shown.members()[0];
+//!     sampler.record(&shown.choose(first)?, 1.0)?;
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod careful;
+mod linear;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::SamplerError;
+use super::counts::{Change, Counts};
+use super::spanning::SpanningTree;
+use super::unexplored::{Unexplored, largest};
+use crate::estimate::newton::maximise;
+use crate::option::OptionId;
+use crate::posterior::Posterior;
+use crate::posterior::potential::ln_sum_exp;
+use crate::presentation::Choice;
+use crate::prior::Prior;
+use crate::random::ln_gamma_draw;
+use crate::statistics::Statistics;
+use crate::statistics::store::Entry;
+use careful::Careful;
+use linear::Linear;
+
+/// Options with less prior weight are carried in logs: λ of shape 0.1 is below e⁻⁶⁰⁰ with probability e⁻⁶⁰.
+const LINEAR_ALPHA: f64 = 0.1;
+/// How near to the mode a chain starts, and how long that may take.
+const MODE_TOLERANCE: f64 = 1e-10;
+const MODE_ITERATIONS: usize = 500;
+/// Sweeps over all presentations after a start from counts.
+const WARM_UP: usize = 20;
+
+/// A chain that follows the choices; see the module.
+#[derive(Clone, Debug)]
+pub struct BoundedGibbs {
+    counts: Counts,
+    graph: Graph,
+    unexplored: Unexplored,
+    state: State,
+    rng: ChaCha8Rng,
+}
+
+/// Which columns hold an option, and which options belong together.
+#[derive(Clone, Debug, Default)]
+struct Graph {
+    columns_of: Vec<Vec<Entry>>,
+    tree: SpanningTree,
+}
+
+/// λ and z: plain numbers where these are safe, logarithms elsewhere.
+#[derive(Clone, Debug)]
+enum State {
+    Linear(Box<Linear>),
+    Careful(Careful),
+}
+
+impl BoundedGibbs {
+    /// Presentations visited for each decision by default: with 16 the regret is that of full sweeps, with 4 a tail grows
+    /// (K = 50, L = 5).
+    pub const BUDGET: usize = 16;
+
+    /// A chain over `option_count` options without choices: a draw from the prior.
+    ///
+    /// # Errors
+    /// If there are no options, or the prior is for another number of them.
+    pub fn new(prior: &Prior, option_count: usize, seed: u64) -> Result<Self, SamplerError> {
+        Self::from_statistics(prior, &Statistics::new(option_count), seed)
+    }
+
+    /// A chain that starts from statistics: from the mode, by [20 sweeps](Self::sweep) over all presentations.
+    ///
+    /// # Errors
+    /// As [`Posterior::new`].
+    pub fn from_statistics(prior: &Prior, statistics: &Statistics, seed: u64) -> Result<Self, SamplerError> {
+        let posterior = Posterior::new(prior, statistics)?;
+        let mut counts = Counts::new(prior, statistics.option_count())?;
+        counts.merge(statistics)?;
+        let rng = ChaCha8Rng::seed_from_u64(seed);
+        let linear = prior.columns().is_empty() && counts.all_alpha().iter().all(|&alpha| alpha >= LINEAR_ALPHA);
+        let state = if linear { State::Linear(Box::default()) } else { State::Careful(Careful::default()) };
+        let asleep = posterior.unexplored().map(|option| (option, counts.all_alpha()[option.index()]));
+        let unexplored = Unexplored::new(asleep);
+        let mut graph = Graph::default();
+        graph.rebuild(&counts);
+        // From the mode of each component, or as near as it was reached.
+        let mut start = vec![f64::NEG_INFINITY; counts.len()];
+        for component in posterior.components() {
+            let eta = maximise(&component.potential, None, MODE_TOLERANCE, MODE_ITERATIONS).eta;
+            let shift = component.mass.max(f64::MIN_POSITIVE).ln() - ln_sum_exp(eta.iter().copied());
+            for (&option, eta) in component.options.iter().zip(eta) {
+                start[counts.place(OptionId::new(option))] = eta + shift;
+            }
+        }
+        debug_assert!(counts.awake().all(|place| start[place].is_finite()), "invariant: components hold what is awake");
+        let mut sampler = Self { counts, graph, unexplored, state, rng };
+        sampler.restart(start);
+        for _ in 0..WARM_UP {
+            sampler.sweep();
+        }
+        Ok(sampler)
+    }
+
+    /// Number of options.
+    pub fn option_count(&self) -> usize {
+        self.counts.option_count()
+    }
+
+    /// Options with data, ascending.
+    pub fn explored(&self) -> Vec<OptionId> {
+        self.counts.explored()
+    }
+
+    /// A new option: exactly its prior, until it is shown.
+    ///
+    /// # Errors
+    /// If α is below [`MIN_ALPHA`](crate::MIN_ALPHA) or above [`MAX_ALPHA`](crate::MAX_ALPHA), or a general prior has no weight on all
+    /// options.
+    pub fn add_option(&mut self, alpha: f64) -> Result<OptionId, SamplerError> {
+        let option = self.counts.add_option(alpha)?;
+        self.unexplored.insert(option, alpha);
+        if alpha < LINEAR_ALPHA && matches!(self.state, State::Linear(_)) {
+            self.take_care();
+        }
+        Ok(option)
+    }
+
+    /// Counts a choice and moves what it touches. O(L) in plain numbers.
+    ///
+    /// # Errors
+    /// If an option is unknown, or the weight is negative or not finite; nothing has changed then.
+    pub fn record(&mut self, choice: &Choice, weight: f64) -> Result<(), SamplerError> {
+        if let Some(change) = self.counts.record(choice, weight)? {
+            for &place in &change.turned {
+                self.unexplored.remove(self.counts.option(place as usize));
+                let ln_fresh = ln_gamma_draw(self.counts.alpha(place as usize), &mut self.rng);
+                self.state.wake(place as usize, ln_fresh, self.counts.alpha(place as usize));
+            }
+            self.follow(&change, weight);
+        }
+        Ok(())
+    }
+
+    /// Takes back a choice and moves what it touches. An option whose last presentation goes is again as never shown.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record), and if less than the weight was recorded for an option or the presentation.
+    pub fn withdraw(&mut self, choice: &Choice, weight: f64) -> Result<(), SamplerError> {
+        if let Some(change) = self.counts.withdraw(choice, weight)? {
+            self.follow(&change, -weight);
+            self.put_to_sleep(&change.turned);
+            self.compact();
+        }
+        Ok(())
+    }
+
+    /// Adds many choices at once, and sweeps once over all presentations. O(Σ|C|).
+    ///
+    /// # Errors
+    /// If the statistics know options that the chain does not or are no counts of choices, a count would not stay finite, or no more
+    /// presentations fit.
+    pub fn merge(&mut self, statistics: &Statistics) -> Result<(), SamplerError> {
+        let known = self.counts.option_count();
+        if statistics.option_count() > known {
+            let option = OptionId::new(known as u32);
+            return Err(crate::StatisticsError::UnknownOption { option, option_count: known }.into());
+        }
+        // Counts that no choices can have are refused, whatever the prior.
+        if !statistics.is_empty() {
+            Posterior::new(&Prior::default(), statistics)?;
+        }
+        let mut ln_lambda = self.ln_lambdas();
+        self.counts.merge(statistics)?;
+        ln_lambda.resize(self.counts.len(), f64::NEG_INFINITY);
+        for place in self.counts.awake() {
+            if ln_lambda[place] == f64::NEG_INFINITY {
+                self.unexplored.remove(self.counts.option(place));
+                ln_lambda[place] = ln_gamma_draw(self.counts.alpha(place), &mut self.rng);
+            }
+        }
+        self.graph.rebuild(&self.counts);
+        self.restart(ln_lambda);
+        self.sweep();
+        Ok(())
+    }
+
+    /// Multiplies every count by a factor (forgetting) and sweeps once over all presentations. O(Σ|C|).
+    ///
+    /// # Errors
+    /// If the factor is negative or not finite, or a count would not stay finite.
+    pub fn scale(&mut self, factor: f64) -> Result<(), SamplerError> {
+        let turned = self.counts.scale(factor)?;
+        self.put_to_sleep(&turned);
+        let ln_lambda = self.ln_lambdas();
+        if self.counts.is_sparse() {
+            self.counts.compact();
+        }
+        self.graph.rebuild(&self.counts);
+        self.restart(ln_lambda);
+        self.sweep();
+        Ok(())
+    }
+
+    /// Visits `budget` presentations, the next in turn: z of each, λ of its options; then the scale. O(budget · L) in
+    /// plain numbers.
+    pub fn step(&mut self, budget: usize) {
+        let Self { counts, graph, state, rng, .. } = self;
+        match state {
+            State::Linear(state) => {
+                let left = state.step(budget, counts, graph, rng);
+                if state.is_strained() {
+                    self.take_care();
+                    self.step(left);
+                }
+            }
+            State::Careful(state) => state.step(budget, counts, graph, rng),
+        }
+    }
+
+    /// As many visits as there are presentations, and a group step. O(Σ|C|).
+    pub fn sweep(&mut self) {
+        self.step(self.counts.store().end() + 1);
+    }
+
+    /// The `count` options with the largest λ now, best first, of which those never shown are drawn afresh: what Thompson sampling
+    /// presents. O(|E|) and a little for each of them, however many options were never shown; each distinct α is a group.
+    pub fn top(&mut self, count: usize) -> Vec<OptionId> {
+        let ln_scale = self.state.ln_scale();
+        let awake = self.counts.awake();
+        let mut best = match &self.state {
+            State::Linear(state) => {
+                // By λ first: of most options no logarithm is needed.
+                let mut best = largest(awake.map(|place| (state.lambda(place), self.counts.option(place))), count);
+                best.iter_mut().for_each(|(value, _)| *value = value.ln() + ln_scale);
+                best
+            }
+            State::Careful(state) => {
+                largest(awake.map(|place| (state.ln_lambda(place) + ln_scale, self.counts.option(place))), count)
+            }
+        };
+        self.unexplored.merge_largest(&mut best, count, &mut self.rng);
+        best.into_iter().map(|(_, option)| option).collect()
+    }
+
+    /// θ of every option now; those never shown are drawn afresh. O(K).
+    pub fn theta(&mut self) -> Vec<f64> {
+        let ln_scale = self.state.ln_scale();
+        let carried = self.counts.awake().map(|place| (self.counts.option(place), self.state.ln_lambda(place) + ln_scale));
+        self.unexplored.theta(self.counts.option_count(), carried, &mut self.rng)
+    }
+
+    /// ln λ of an option with data, in units where one never shown is Gamma(α); none for one never shown.
+    pub fn ln_lambda(&self, option: OptionId) -> Option<f64> {
+        let explored = self.counts.is_explored(option);
+        explored.then(|| self.state.ln_lambda(self.counts.place(option)) + self.state.ln_scale())
+    }
+
+    /// Moves what a changed column touches: its z with the new shape, then λ of its options.
+    fn follow(&mut self, change: &Change, weight: f64) {
+        let Self { counts, graph, state, rng, .. } = self;
+        let places: Vec<u32> = counts.store().members(change.entry).iter().map(|&place| place.into()).collect();
+        graph.tree.add(&places, weight);
+        graph.columns_of.resize(counts.len(), Vec::new());
+        if change.appeared {
+            for &place in &places {
+                let columns = &mut graph.columns_of[place as usize];
+                // One that comes back may have been kept.
+                if change.is_new || !columns.contains(&change.entry) {
+                    columns.push(change.entry);
+                }
+            }
+        }
+        match state {
+            State::Linear(state) => {
+                state.follow(change.entry, weight, counts, graph, rng);
+                if state.is_strained() {
+                    self.take_care();
+                }
+            }
+            State::Careful(state) => state.follow(change.entry, counts, graph, rng),
+        }
+    }
+
+    /// From plain numbers to logarithms.
+    fn take_care(&mut self) {
+        let ln_lambda = self.ln_lambdas();
+        self.state = State::Careful(Careful::default());
+        self.restart(ln_lambda);
+    }
+
+    /// Drops presentations without weight when they outnumber the others, so that rounds and memory are as large as what counts.
+    fn compact(&mut self) {
+        if self.counts.is_sparse() {
+            let ln_lambda = self.ln_lambdas();
+            self.counts.compact();
+            self.graph.rebuild(&self.counts);
+            self.restart(ln_lambda);
+        }
+    }
+
+    fn put_to_sleep(&mut self, places: &[u32]) {
+        for &place in places {
+            self.unexplored.insert(self.counts.option(place as usize), self.counts.alpha(place as usize));
+            match &mut self.state {
+                State::Linear(state) => state.sleep(place as usize, &self.counts),
+                State::Careful(state) => state.sleep(place as usize, &self.counts),
+            }
+        }
+    }
+
+    /// ln λ of every place, in units where s = 1; −∞ asleep.
+    fn ln_lambdas(&self) -> Vec<f64> {
+        let ln_scale = self.state.ln_scale();
+        (0..self.counts.len()).map(|place| self.state.ln_lambda(place) + ln_scale).collect()
+    }
+
+    /// Starts anew from ln λ of every place, in units where s = 1: every z anew, sums anew.
+    fn restart(&mut self, ln_lambda: Vec<f64>) {
+        let Self { counts, graph, state, rng, .. } = self;
+        match state {
+            State::Linear(state) => {
+                **state = Linear::new(&ln_lambda, counts, graph, rng);
+                if state.is_strained() {
+                    self.state = State::Careful(Careful::new(ln_lambda, counts, rng));
+                }
+            }
+            State::Careful(state) => *state = Careful::new(ln_lambda, counts, rng),
+        }
+    }
+}
+
+impl State {
+    /// ln λ of a place, less ln s; −∞ for one asleep.
+    fn ln_lambda(&self, place: usize) -> f64 {
+        match self {
+            Self::Linear(state) => state.lambda(place).ln(),
+            Self::Careful(state) => state.ln_lambda(place),
+        }
+    }
+
+    fn ln_scale(&self) -> f64 {
+        match self {
+            Self::Linear(state) => state.ln_scale(),
+            Self::Careful(state) => state.ln_scale(),
+        }
+    }
+
+    /// A place wakes up with a fresh draw of ln λ in units where s = 1.
+    fn wake(&mut self, place: usize, ln_fresh: f64, alpha: f64) {
+        match self {
+            Self::Linear(state) => state.wake(place, ln_fresh, alpha),
+            Self::Careful(state) => state.wake(place, ln_fresh, alpha),
+        }
+    }
+}
+
+impl Graph {
+    fn rebuild(&mut self, counts: &Counts) {
+        self.columns_of = vec![Vec::new(); counts.len()];
+        for (entry, members, _) in counts.columns() {
+            for place in members {
+                self.columns_of[place.index()].push(entry);
+            }
+        }
+        self.tree = SpanningTree::new(counts.len());
+        let mut places: Vec<u32> = Vec::new();
+        for (_, members, b) in counts.columns() {
+            places.clear();
+            places.extend(members.iter().map(|&place| u32::from(place)));
+            self.tree.count(&places, b);
+        }
+        self.tree.span();
+    }
+}
