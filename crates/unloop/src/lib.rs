@@ -3,7 +3,7 @@
 //! [`Options`] name things, [`Statistics`] count choices together with what was presented, a [`Prior`] and statistics make a
 //! [`Posterior`]. From it come the mode ([`Posterior::map`]), means and variances ([`Posterior::moments`]), choice probabilities
 //! ([`Posterior::predict`]), the evidence ([`Posterior::ln_evidence`]) and draws ([`Posterior::sample`]; exact and independent for
-//! nested presentations, [`Posterior::tree`]). Where choices keep coming, [`sampler::BoundedGibbs`] follows them.
+//! nested presentations, [`Posterior::tree`]). Where choices keep coming, [`sampler::BoundedGibbs`] and [`sampler::Smc`] follow them.
 //!
 //! ```
 //! use unloop::{Options, Posterior, Prior, Statistics};

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`Posterior::sample`] | many draws at once: exact where presentations nest ([`tree`]), else Hamiltonian trajectories or Gibbs sweeps, judged |
 //! | [`BoundedGibbs`] | a chain beside a running system: bounded work for each choice and decision |
-//! | [`MoveKernel`] | what moves particles: [`GibbsSweep`], or one's own |
+//! | [`Smc`] | weighted particles: the paper's Algorithm 2, with the evidence as it runs |
+//! | [`MoveKernel`] | what moves particles: [`GibbsSweep`], [`MetropolisSweep`], or one's own |
 //!
 //! In `sample` each connected component is drawn by the way that suits it; components' masses are independent Gamma draws. In all of
 //! them options never shown have no state and are drawn when asked for. So nothing mixes badly because of what has no data.
@@ -30,7 +31,9 @@ mod draws;
 pub(crate) mod gibbs;
 pub(crate) mod hamiltonian;
 pub(crate) mod lanes;
+mod metropolis;
 mod resample;
+mod smc;
 mod spanning;
 mod target;
 pub mod tree;
@@ -56,9 +59,11 @@ pub use gibbs::GibbsSweep;
 use hamiltonian::Hamiltonian;
 pub use lanes::LANES;
 use lanes::Lanes;
+pub use metropolis::{Balancing, MetropolisSweep};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 pub use resample::Resampling;
+pub use smc::{Moved, Moves, Smc, SmcSettings, SmcStep};
 pub use target::{MoveKernel, Target};
 use tree::Tree;
 use unexplored::Unexplored;
@@ -434,3 +439,6 @@ fn report(draws: &Draws, parts: &[ComponentDraws]) -> SampleReport {
     }
     report
 }
+
+#[cfg(test)]
+mod tests;
