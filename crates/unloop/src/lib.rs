@@ -4,6 +4,7 @@
 //! [`Posterior`]. From it come the mode ([`Posterior::map`]), means and variances ([`Posterior::moments`]), choice probabilities
 //! ([`Posterior::predict`]), the evidence ([`Posterior::ln_evidence`]) and draws ([`Posterior::sample`]; exact and independent for
 //! nested presentations, [`Posterior::tree`]). Where choices keep coming, [`sampler::BoundedGibbs`] and [`sampler::Smc`] follow them.
+//! [`ranking::Ranking`] is the leaderboard.
 //!
 //! ```
 //! use unloop::{Options, Posterior, Prior, Statistics};
@@ -51,6 +52,7 @@ mod predict;
 mod presentation;
 mod prior;
 mod random;
+pub mod ranking;
 pub mod sampler;
 mod statistics;
 
