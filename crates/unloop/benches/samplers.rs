@@ -24,8 +24,8 @@ fn main() {
 
 fn run() {
     println!(
-        "{:<12} {:>12} {:>10} {:>10} {:>14} {:>12} {:>8} {:>11}",
-        "method", "choices", "draws", "time", "bulk ESS / s", "ESS / draw", "R-hat", "acceptance"
+        "{:<12} {:>12} {:>10} {:>10} {:>14} {:>14} {:>12} {:>8} {:>11}",
+        "method", "choices", "draws", "time", "bulk ESS / s", "tail ESS / s", "ESS / draw", "R-hat", "acceptance"
     );
     for choices in [1_000, 10_000] {
         let case = Case { name: "fives_k50", options: 50, size: 5, choices, window: None };
@@ -41,11 +41,12 @@ fn run() {
             let sample = posterior.sample(&settings).expect("draws");
             let seconds = start.elapsed().as_secs_f64();
             println!(
-                "{:<12} {choices:>12} {:>10} {:>8.3} s {:>14.0} {:>12.2} {:>8.4} {:>11.2}",
+                "{:<12} {choices:>12} {:>10} {:>8.3} s {:>14.0} {:>14.0} {:>12.2} {:>8.4} {:>11.2}",
                 format!("{method:?}"),
                 sample.draws.len(),
                 seconds,
                 sample.report.bulk_ess / seconds,
+                sample.report.tail_ess / seconds,
                 sample.report.bulk_ess / sample.draws.len() as f64,
                 sample.report.r_hat,
                 sample.report.acceptance,

@@ -12,7 +12,7 @@
 //! On a choice: the counts; fresh λ for options shown for the first time; z of the presentation with its *new* shape; λ of its options.
 //! [`step`](BoundedGibbs::step) then visits b presentations, the next ones in turn. Turns are as valid as coins and waste no visit on
 //! a presentation that was visited just before. A round over all presentations ends with a step that moves whole groups
-//! ([`linear`](self) spreads its cost over the round).
+//! (`linear.rs` spreads its cost over the round).
 //!
 //! Options never shown have no state: they are drawn when asked for, and come in with a fresh draw when shown.
 //!
