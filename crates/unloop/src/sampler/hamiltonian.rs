@@ -15,10 +15,11 @@ use super::lanes::{Kernel, LANES, Lanes, dispatch, exp, ln};
 use crate::matrix::cholesky;
 use crate::posterior::potential::Potential;
 
-/// Steps of a trajectory.
+/// Steps of a trajectory: so many or one less, by a coin. Near half a period x turns into −x: the centre is then worth more than
+/// independent draws, the tails less (2.6 and 0.4 for each draw at K = 50, T = 10 000; `--bench samplers` prints both).
 pub(crate) const STEPS: usize = 5;
 /// Length of a step to begin with; five of them are less than half a period.
-const FIRST_STEP: f64 = 0.5;
+const FIRST_STEP: f64 = 0.55;
 /// Steps vary by this part, so that no mode of motion returns to its start every time.
 const JITTER: f64 = 0.15;
 /// Acceptance that the warm-up steers towards.
@@ -115,9 +116,10 @@ impl<'a> Hamiltonian<'a> {
         chains.state.value.iter().all(|value| value.is_finite()).then_some(chains)
     }
 
-    /// Sets the chains to given points: x from η by solving with L⁻ᵀ, last row first.
+    /// Sets the chains to given points and the length of their steps: x from η by solving with L⁻ᵀ, last row first.
     #[cfg(test)]
-    pub(crate) fn start_at(&mut self, eta: &[Lanes]) {
+    pub(crate) fn start_at(&mut self, eta: &[Lanes], step: f64) {
+        self.step = step;
         for lane in 0..LANES {
             let mut left: Vec<f64> = eta.iter().zip(&self.mode).map(|(eta, mode)| eta[lane] - mode).collect();
             // pᵀ(η − η*) is Normal(0, 1/κ) whatever the shares are.
@@ -164,10 +166,11 @@ impl<'a> Hamiltonian<'a> {
         let energy = kinetic(&momentum);
         let mut x = self.x.clone();
         let mut state = self.state.clone();
-        for i in 0..STEPS {
+        let count = STEPS - usize::from(self.rngs[0].random::<bool>());
+        for i in 0..count {
             dispatch(Kick { momentum: &mut momentum, gradient: &state.gradient, x: &x, steps: &steps });
             dispatch(Rotate { x: &mut x, momentum: &mut momentum, steps: &steps });
-            state = self.evaluate(&x, state, i + 1 == STEPS);
+            state = self.evaluate(&x, state, i + 1 == count);
             dispatch(Kick { momentum: &mut momentum, gradient: &state.gradient, x: &x, steps: &steps });
         }
         let end = kinetic(&momentum);
