@@ -102,9 +102,9 @@ impl Diagnostics {
         let count = order.len() as f64;
         let mean = order.iter().map(|x| x.0).sum::<f64>() / count;
         let variance = order.iter().map(|x| (x.0 - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        let limits = [quantile(&order, 0.05), quantile(&order, 0.95)];
+        let limits = [0.05, 0.95].map(|p| quantile(&order, p, |x| x.0));
         order.retain(|&(_, place)| place != u32::MAX);
-        let middle = quantile(&order, 0.5);
+        let middle = quantile(&order, 0.5, |x| x.0);
         let scores = table.of(&order, length);
         let below = |limit: f64| {
             let indicator = |x: &f64| f64::from(u8::from(*x <= limit));
@@ -281,10 +281,10 @@ impl Kernel for Dot<'_> {
     }
 }
 
-/// Quantile of values in order, linear between neighbours.
-fn quantile(order: &[(f64, u32)], p: f64) -> f64 {
+/// Quantile of values in order, at least one, linear between neighbours.
+pub(crate) fn quantile<T>(order: &[T], p: f64, value: impl Fn(&T) -> f64) -> f64 {
     let at = p * (order.len() - 1) as f64;
     let low = at.floor() as usize;
     let high = (low + 1).min(order.len() - 1);
-    order[low].0 + (at - at.floor()) * (order[high].0 - order[low].0)
+    value(&order[low]) + at.fract() * (value(&order[high]) - value(&order[low]))
 }

@@ -31,6 +31,7 @@ use statrs::distribution::{Beta, ContinuousCDF};
 use thiserror::Error;
 
 use crate::carlson::{IntegralSettings, LnEstimate};
+use crate::diagnostics::quantile;
 use crate::option::OptionId;
 use crate::posterior::potential::ln_sum_exp;
 use crate::posterior::{Basis, Posterior, PosteriorError};
@@ -249,8 +250,8 @@ impl<'a> Tally<'a> {
             rows.push(RankedOption {
                 mean: means[k],
                 sd: variance.sqrt(),
-                low: quantile(&shares, self.tail),
-                high: quantile(&shares, 1.0 - self.tail),
+                low: quantile(&shares, self.tail, |&x| x),
+                high: quantile(&shares, 1.0 - self.tail, |&x| x),
                 p_best: best[k] / count,
                 ..self.ranked(option, ranks)
             });
@@ -382,15 +383,4 @@ fn chance_above_all(groups: &[(f64, usize)], without: Option<usize>, ln_level: f
 /// Groups with one option of a group left out.
 fn others(groups: &[(f64, usize)], g: usize) -> Vec<(f64, usize)> {
     groups.iter().enumerate().map(|(i, &(alpha, n))| (alpha, n - usize::from(i == g))).collect()
-}
-
-/// Quantile of sorted values, linear between neighbours.
-fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let at = p * (sorted.len().max(1) - 1) as f64;
-    let (low, part) = (at.floor() as usize, at.fract());
-    match (sorted.get(low), sorted.get(low + 1)) {
-        (Some(&x), Some(&y)) => x + part * (y - x),
-        (Some(&x), None) => x,
-        _ => f64::NAN,
-    }
 }

@@ -84,8 +84,7 @@ enum State {
 }
 
 impl BoundedGibbs {
-    /// Presentations visited for each decision by default: with 16 the regret is that of full sweeps, with 4 a tail grows
-    /// (K = 50, L = 5).
+    /// Presentations visited for each decision by default: a guess. The smallest number that loses no regret is still to be measured.
     pub const BUDGET: usize = 16;
 
     /// A chain over `option_count` options without choices: a draw from the prior.
