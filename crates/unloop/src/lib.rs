@@ -64,7 +64,7 @@ pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
 pub use predict::Prediction;
 pub use presentation::{Choice, Presentation, PresentationError};
 pub use prior::{MAX_ALPHA, MIN_ALPHA, Prior, PriorError};
-pub use statistics::{RowError, Statistics, StatisticsError, WEIGHT_UNIT};
+pub use statistics::{RowError, Statistics, StatisticsError, WEIGHT_UNIT, equal_parts};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -157,13 +157,26 @@ impl Options {
         };
         self.names.push(name.into());
         let names = &self.names;
-        self.index.insert_unique(hash(name), id, |&id| hash(&names[id as usize]));
+        self.index.insert_unique(hash(name.as_bytes()), id, |&id| hash(names[id as usize].as_bytes()));
         Ok(OptionId(id))
+    }
+
+    /// Whether a name can be an option's, before it is interned.
+    ///
+    /// # Errors
+    /// If it is empty, too long or holds a control character.
+    pub fn check_name(name: &str) -> Result<(), OptionError> {
+        check_name(name)
     }
 
     /// Index of the option with this name, if there is one.
     pub fn get(&self, name: &str) -> Option<OptionId> {
-        self.index.find(hash(name), |&id| &*self.names[id as usize] == name).map(|&id| OptionId(id))
+        self.get_bytes(name.as_bytes())
+    }
+
+    /// As [`get`](Self::get), for bytes of a file that nobody has checked yet to be text.
+    pub fn get_bytes(&self, name: &[u8]) -> Option<OptionId> {
+        self.index.find(hash(name), |&id| self.names[id as usize].as_bytes() == name).map(|&id| OptionId(id))
     }
 
     /// Name of an option.
@@ -214,10 +227,10 @@ fn check_name(name: &str) -> Result<(), OptionError> {
     }
 }
 
-fn hash(name: &str) -> u64 {
+fn hash(name: &[u8]) -> u64 {
     // A fixed seed: the library has no source of randomness of its own.
     let mut hasher = FixedState::with_seed(0).build_hasher();
-    hasher.write(name.as_bytes());
+    hasher.write(name);
     hasher.finish()
 }
 

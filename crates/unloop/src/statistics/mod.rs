@@ -530,7 +530,7 @@ pub(crate) fn check_weight(weight: f64) -> Result<(), StatisticsError> {
 
 /// A weight divided among tied options. A weight that is a multiple of 2⁻²⁰ is divided into such multiples, whose sum is the
 /// weight exactly; the first options get a unit more where it does not divide evenly.
-pub(crate) fn equal_parts(chosen: &[OptionId], weight: f64) -> impl Iterator<Item = (OptionId, f64)> {
+pub fn equal_parts(chosen: &[OptionId], weight: f64) -> impl Iterator<Item = (OptionId, f64)> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     let n = chosen.len() as f64;
     let units = weight / WEIGHT_UNIT;

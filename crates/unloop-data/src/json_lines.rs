@@ -1,0 +1,150 @@
+//! Records of a JSON Lines file: one object on each line.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{BufRead, Read};
+
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+use crate::cell::Cell;
+use crate::error::{Outcome, Problem, excerpt, refuse};
+
+/// Longest line, in bytes.
+const MAX_LINE: u64 = 1 << 22;
+/// Fields that may be missing in the first object and come later.
+const OPTIONAL: [&str; 6] = ["chosen", "tied", "count", "weight", "user", "time"];
+
+pub(crate) struct JsonRecords {
+    input: Box<dyn BufRead + Send>,
+    header: Vec<String>,
+    /// Values of the object, by place in the header; null where it has none.
+    values: Vec<Value>,
+    text: Vec<u8>,
+    line: u64,
+    /// The first object was read for its fields and not yet handed out.
+    pending: bool,
+}
+
+impl JsonRecords {
+    /// A file and the fields of its first object, with those that may come later.
+    pub(crate) fn new(input: Box<dyn BufRead + Send>, wanted: &[&str]) -> Outcome<(Self, Vec<String>)> {
+        let mut records = Self { input, header: Vec::new(), values: Vec::new(), text: Vec::new(), line: 0, pending: true };
+        if !records.next_line()? {
+            return refuse(Problem::NoHeader);
+        }
+        let first: serde_json::Map<String, Value> =
+            serde_json::from_slice(&records.text).map_err(|error| Problem::Json { message: error.to_string() })?;
+        let mut header: Vec<String> = first.keys().cloned().collect();
+        let answered = ["ranking", "winner"].iter().any(|name| first.contains_key(*name));
+        for name in OPTIONAL.iter().chain(wanted) {
+            let elsewhere = answered && *name == "chosen";
+            if !elsewhere && !first.contains_key(*name) {
+                header.push((*name).into());
+            }
+        }
+        records.header.clone_from(&header);
+        Ok((records, header))
+    }
+
+    /// Goes to the next object; false after the last. A line that is no object is an error, and the one after it comes next.
+    pub(crate) fn next(&mut self) -> Outcome<bool> {
+        if !std::mem::take(&mut self.pending) && !self.next_line()? {
+            return Ok(false);
+        }
+        self.values.clear();
+        self.values.resize(self.header.len(), Value::Null);
+        let mut reader = serde_json::Deserializer::from_slice(&self.text);
+        let fields = Fields { header: &self.header, values: &mut self.values };
+        fields
+            .deserialize(&mut reader)
+            .and_then(|()| reader.end())
+            .map_err(|error| Problem::Json { message: error.to_string() })?;
+        Ok(true)
+    }
+
+    /// The next line that is not blank.
+    fn next_line(&mut self) -> Outcome<bool> {
+        loop {
+            self.text.clear();
+            let read = (&mut self.input).take(MAX_LINE).read_until(b'\n', &mut self.text).map_err(Problem::Io)?;
+            self.line += 1;
+            if read == 0 {
+                return Ok(false);
+            }
+            if read as u64 == MAX_LINE && !self.text.ends_with(b"\n") {
+                return refuse(Problem::LongRecord { bytes: MAX_LINE as usize });
+            }
+            if self.text.iter().any(|byte| !byte.is_ascii_whitespace()) {
+                return Ok(true);
+            }
+        }
+    }
+
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    pub(crate) fn cell(&self, column: usize) -> Outcome<Cell<'_>> {
+        match &self.values[column] {
+            Value::Null => Ok(Cell::Empty),
+            Value::String(text) => Ok(Cell::text(text)),
+            Value::Number(number) => Ok(Cell::Text(Cow::Owned(number.to_string()))),
+            Value::Bool(flag) => Ok(Cell::Text(Cow::Borrowed(if *flag { "true" } else { "false" }))),
+            Value::Array(values) => values.iter().map(borrowed_name).collect::<Option<_>>().map(Cell::List).ok_or_else(|| {
+                Problem::Kind { value: excerpt(&self.values[column].to_string()), expected: "a list of names" }.into()
+            }),
+            Value::Object(_) => refuse(Problem::Kind {
+                value: excerpt(&self.values[column].to_string()),
+                expected: "a text, a number or a list of names",
+            }),
+        }
+    }
+}
+
+/// A value as the name of an option.
+pub(crate) fn name(value: &Value) -> Option<String> {
+    borrowed_name(value).map(Cow::into_owned)
+}
+
+fn borrowed_name(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Number(number) => Some(Cow::Owned(number.to_string())),
+        _ => None,
+    }
+}
+
+/// Reads the wanted fields of an object and leaves out the others.
+struct Fields<'a> {
+    header: &'a [String],
+    values: &'a mut [Value],
+}
+
+impl<'de> DeserializeSeed<'de> for Fields<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match self.header.iter().position(|name| *name == key) {
+                Some(column) => self.values[column] = map.next_value()?,
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
