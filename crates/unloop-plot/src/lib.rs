@@ -1,4 +1,5 @@
-//! Pictures of what unloop knows, as SVG and PNG: a [forest plot](Forest) of a leaderboard.
+//! Pictures of what unloop knows, as SVG and PNG: a [forest plot](Forest) of a leaderboard and a [matrix](MatrixPlot) of chances to
+//! beat one another.
 //!
 //! The crate draws and nothing else: it knows no files, no clock, no arguments. A plot is a plain struct; drawing it checks it and
 //! gives a [`Picture`], whose PNG is rendered from its SVG with fonts that are part of the crate.
@@ -29,6 +30,7 @@ mod axis;
 mod colour;
 mod font;
 mod forest;
+mod matrix;
 mod number;
 mod paragraph;
 mod picture;
@@ -36,4 +38,5 @@ mod svg;
 
 pub use axis::Scale;
 pub use forest::{Forest, ForestError, ForestRow, Reference};
+pub use matrix::{MatrixError, MatrixPlot};
 pub use picture::{Picture, PngError};

@@ -66,6 +66,12 @@ impl Element {
         }
     }
 
+    /// Turned by an angle in degrees, clockwise, around a point.
+    pub(crate) fn turned(self, degrees: f64, (x, y): (f64, f64)) -> Self {
+        let (degrees, x, y) = (Number(degrees), Number(x), Number(y));
+        self.with("transform", &format!("rotate({degrees} {x} {y})"))
+    }
+
     pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
         let _ = write!(self.attributes, " {key}=\"{}\"", Escaped(value));
         self
