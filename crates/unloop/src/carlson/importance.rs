@@ -1,10 +1,11 @@
 //! Integrals by importance sampling around the mode.
 //!
-//! Most draws come from a Student-t with the mode's curvature, in η modulo a shift, every fourth from the Dirichlet prior; each is
-//! weighed against the mixture of both. Where choices are many the first do the work. Where they are few and α is small the
-//! posterior is nothing like a Gaussian; those from the prior then bound the weights, since a likelihood is at most 1, so that the
-//! standard error means something. In many dimensions with few choices neither is near: the effective sample size shows it, and
+//! Draws come from a Student-t with the mode's curvature, in η modulo a shift; where choices are few, every fourth from the Dirichlet
+//! prior, and each is weighed against the mixture of both. With few choices and a small α the posterior is nothing like a
+//! Gaussian; those from the prior then bound the weights, since a likelihood is at most 1, so that the standard error means something. In many dimensions with few choices neither is near: the effective sample size shows it, and
 //! below [`MIN_EFFECTIVE`] no error is claimed.
+
+use std::borrow::Cow;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -12,19 +13,31 @@ use rand_distr::{ChiSquared, Distribution};
 use statrs::function::gamma::ln_gamma;
 
 use crate::estimate::laplace::Mode;
-use crate::posterior::potential::{Potential, ln_sum_exp};
+use crate::posterior::columns::{Columns, Workspace};
+use crate::posterior::potential::{Point, Potential, SAFE_SPREAD, bounds, ln_sum_exp};
 use crate::random::{fill_normal, ln_gamma_draw};
+use crate::sampler::in_parallel;
+use crate::sampler::lanes::{Kernel, LANES, Lanes, dispatch, exp, ln};
 use crate::sampler::tree::ln_beta;
 
-/// Degrees of freedom of the proposal.
-const DEGREES: f64 = 6.0;
+/// Degrees of freedom of the proposal, at least. With as many as there are dimensions its radius spreads as that of a Gaussian
+/// does (√2 times); with few it would nearly always miss the shell on which a Gaussian of many dimensions lives.
+const MIN_DEGREES: f64 = 6.0;
 
 /// Effective draws below which a standard error is not to be trusted.
 const MIN_EFFECTIVE: f64 = 100.0;
 
-/// Whether a draw is one from the prior.
-fn from_prior(draw: usize) -> bool {
-    draw % 4 == 3
+/// Choices for each option above which none are drawn from the prior: they would have no weight.
+const MANY_CHOICES: f64 = 100.0;
+/// Below that, every so many is.
+const PRIOR_EVERY: usize = 4;
+/// Draws of one random stream, which one thread makes.
+const BLOCK: usize = 64;
+
+/// Whether there are so many choices for each option that the prior hardly matters.
+pub(crate) fn has_many_choices(potential: &Potential, alpha: &[f64]) -> bool {
+    let choices: f64 = potential.a.iter().zip(alpha).map(|(a, alpha)| (a - alpha).max(0.0)).sum();
+    choices > MANY_CHOICES * alpha.len() as f64
 }
 
 /// Weighted draws of η (up to a shift) from one connected component.
@@ -32,50 +45,31 @@ pub(crate) struct Weighted {
     pub(crate) draws: Vec<Vec<f64>>,
     /// ln of exp f over the density of the proposal.
     pub(crate) ln_weights: Vec<f64>,
+    /// Every so many draws is from the prior, if any.
+    prior_every: Option<usize>,
 }
 
 impl Weighted {
-    /// Draws around a mode; the same for the same seed.
+    /// Draws around a mode; the same for the same seed, whatever the number of threads.
     pub(crate) fn new(potential: &Potential, mode: &Mode, alpha: &[f64], count: usize, seed: u64) -> Self {
-        let n = potential.option_count();
-        let d = (n - 1) as f64;
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let chi_squared = ChiSquared::new(DEGREES).ok();
-        let ln_constant =
-            ln_gamma(0.5 * (DEGREES + d)) - ln_gamma(0.5 * DEGREES) - 0.5 * d * (DEGREES * std::f64::consts::PI).ln()
-                + 0.5 * mode.factor.ln_minor();
-        let shares = mode.point.shares();
-        let mut workspace = potential.columns.workspace();
-        // product() needs the curvatures of the mode in this workspace.
-        let mut point = mode.point.clone();
-        potential.pass_with_curvature(&mut point, &mut workspace);
-        let (mut product, mut scratch) = (vec![0.0; n], Vec::new());
-        let ln_prior = ln_beta(alpha.iter().copied());
-        let mut weighted = Self { draws: Vec::with_capacity(count), ln_weights: Vec::with_capacity(count) };
-        for i in 0..count {
-            let eta: Vec<f64> = if from_prior(i) {
-                alpha.iter().map(|&alpha| ln_gamma_draw(alpha, &mut rng)).collect()
-            } else {
-                let mut step = vec![0.0; n];
-                fill_normal(&mut step, &mut rng);
-                mode.factor.correlate(&mut step);
-                let scale = chi_squared.as_ref().map_or(1.0, |chi| (DEGREES / chi.sample(&mut rng)).sqrt());
-                mode.point.eta.iter().zip(&step).map(|(eta, x)| eta + scale * x).collect()
-            };
-            // Densities of both, modulo a shift. The step is taken from the mean, so that large common shifts do not round.
-            let centre = eta.iter().zip(&mode.point.eta).zip(&shares).map(|((eta, mode), p)| (eta - mode) * p).sum::<f64>();
-            let step: Vec<f64> = eta.iter().zip(&mode.point.eta).map(|(eta, mode)| eta - mode - centre).collect();
-            potential.product(&point, &step, &mut product, &mut scratch, &mut workspace);
-            let mean: f64 = step.iter().zip(&shares).map(|(x, p)| x * p).sum();
-            let square: f64 = step.iter().zip(&product).map(|(x, y)| x * y).sum::<f64>() - potential.whole * mean * mean;
-            let ln_t = ln_constant - 0.5 * (DEGREES + d) * (square.max(0.0) / DEGREES).ln_1p();
-            let ln_total = ln_sum_exp(eta.iter().copied());
-            let ln_dirichlet = alpha.iter().zip(&eta).map(|(a, eta)| a * (eta - ln_total)).sum::<f64>() - ln_prior;
-            let ln_density = ln_sum_exp([ln_t + 0.75_f64.ln(), ln_dirichlet + 0.25_f64.ln()].into_iter());
-            weighted.ln_weights.push(potential.value(&eta) - ln_density);
-            weighted.draws.push(eta);
+        let proposal = Proposal::new(potential, mode, alpha);
+        let blocks = in_parallel(count.div_ceil(BLOCK), |block| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(block as u64);
+            proposal.block((count - block * BLOCK).min(BLOCK), &mut rng)
+        });
+        let mut weighted =
+            Self { draws: Vec::with_capacity(count), ln_weights: Vec::with_capacity(count), prior_every: proposal.prior_every };
+        for (draws, ln_weights) in blocks {
+            weighted.draws.extend(draws);
+            weighted.ln_weights.extend(ln_weights);
         }
         weighted
+    }
+
+    /// Whether a draw is one from the prior. Blocks are a multiple of the distance between such draws.
+    fn is_from_prior(&self, draw: usize) -> bool {
+        self.prior_every.is_some_and(|every| draw % every == every - 1)
     }
 
     /// ln of the mean weight: ln ∫ exp f, with its standard error.
@@ -86,7 +80,7 @@ impl Weighted {
         let mut sums = [[0.0; 3]; 2];
         for (i, ln_weight) in self.ln_weights.iter().enumerate() {
             let relative = (ln_weight - ln_mean).exp();
-            let sum = &mut sums[usize::from(from_prior(i))];
+            let sum = &mut sums[usize::from(self.is_from_prior(i))];
             *sum = [sum[0] + 1.0, sum[1] + relative, sum[2] + relative * relative];
         }
         let variance: f64 = sums
@@ -130,5 +124,142 @@ impl Weighted {
         }
         errors.iter_mut().for_each(|error| *error = self.trusted(error.sqrt()));
         (means, errors)
+    }
+}
+
+/// Where draws come from: a mixture of a Student-t around the mode and the prior.
+struct Proposal<'a> {
+    potential: &'a Potential,
+    columns: Cow<'a, Columns>,
+    mode: &'a Mode,
+    shares: Vec<f64>,
+    alpha: &'a [f64],
+    prior_every: Option<usize>,
+    degrees: f64,
+    ln_constant: f64,
+    ln_prior: f64,
+    /// The mode with the curvatures that products need, where draws from the prior need them.
+    curvatures: Option<(Point, Workspace)>,
+}
+
+impl<'a> Proposal<'a> {
+    fn new(potential: &'a Potential, mode: &'a Mode, alpha: &'a [f64]) -> Self {
+        let d = (potential.option_count() - 1) as f64;
+        let degrees = d.max(MIN_DEGREES);
+        let prior_every = (!has_many_choices(potential, alpha)).then_some(PRIOR_EVERY);
+        let curvatures = prior_every.map(|_| {
+            let (mut point, mut workspace) = (mode.point.clone(), potential.columns.workspace());
+            potential.pass_with_curvature(&mut point, &mut workspace);
+            (point, workspace)
+        });
+        Self {
+            potential,
+            columns: potential.columns.by_weight(),
+            mode,
+            shares: mode.point.shares(),
+            alpha,
+            prior_every,
+            degrees,
+            ln_constant: ln_gamma(0.5 * (degrees + d))
+                - ln_gamma(0.5 * degrees)
+                - 0.5 * d * (degrees * std::f64::consts::PI).ln()
+                + 0.5 * mode.factor.ln_minor(),
+            ln_prior: ln_beta(alpha.iter().copied()),
+            curvatures,
+        }
+    }
+
+    /// Draws with their ln weights.
+    fn block(&self, count: usize, rng: &mut ChaCha8Rng) -> (Vec<Vec<f64>>, Vec<f64>) {
+        let n = self.alpha.len();
+        let mut steps = vec![0.0; n * count];
+        fill_normal(&mut steps, rng);
+        let norms: Vec<f64> = steps.chunks_exact(n).map(|z| z.iter().map(|z| z * z).sum()).collect();
+        self.mode.factor.correlate(&mut steps, count);
+        let chi_squared = ChiSquared::new(self.degrees).ok();
+        let mut workspace = self.curvatures.as_ref().map(|(_, workspace)| workspace.clone()).unwrap_or_default();
+        let (mut draws, mut ln_densities) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (i, (step, norm)) in steps.chunks_exact(n).zip(norms).enumerate() {
+            let from_prior = self.prior_every.is_some_and(|every| i % every == every - 1);
+            let (eta, square) = match &self.curvatures {
+                Some((point, _)) if from_prior => {
+                    let eta: Vec<f64> = self.alpha.iter().map(|&alpha| ln_gamma_draw(alpha, rng)).collect();
+                    let square = self.square(&eta, point, &mut workspace);
+                    (eta, square)
+                }
+                _ => {
+                    let scale = chi_squared.as_ref().map_or(1.0, |chi| (self.degrees / chi.sample(rng)).sqrt());
+                    let eta = self.mode.point.eta.iter().zip(step).map(|(eta, x)| eta + scale * x).collect();
+                    (eta, scale * scale * self.mode.factor.square(norm, step, &self.shares))
+                }
+            };
+            ln_densities.push(self.ln_density(&eta, square));
+            draws.push(eta);
+        }
+        let values = draws.chunks(LANES).flat_map(|four| self.values(four));
+        let ln_weights = values.zip(ln_densities).map(|(value, ln_density)| value - ln_density).collect();
+        (draws, ln_weights)
+    }
+
+    /// (η − η*)ᵀ(−H)(η − η*).
+    fn square(&self, eta: &[f64], point: &Point, workspace: &mut Workspace) -> f64 {
+        // The step is taken from the mean, so that large common shifts do not round.
+        let centre = eta.iter().zip(&point.eta).zip(&self.shares).map(|((eta, mode), p)| (eta - mode) * p).sum::<f64>();
+        let step: Vec<f64> = eta.iter().zip(&point.eta).map(|(eta, mode)| eta - mode - centre).collect();
+        let (mut product, mut scratch) = (vec![0.0; step.len()], Vec::new());
+        self.potential.product(point, &step, &mut product, &mut scratch, workspace);
+        let mean: f64 = step.iter().zip(&self.shares).map(|(x, p)| x * p).sum();
+        (step.iter().zip(&product).map(|(x, y)| x * y).sum::<f64>() - self.potential.whole * mean * mean).max(0.0)
+    }
+
+    /// ln of the mixture's density modulo a shift.
+    fn ln_density(&self, eta: &[f64], square: f64) -> f64 {
+        let d = (eta.len() - 1) as f64;
+        let ln_t = self.ln_constant - 0.5 * (self.degrees + d) * (square / self.degrees).ln_1p();
+        let Some(every) = self.prior_every else { return ln_t };
+        let ln_total = ln_sum_exp(eta.iter().copied());
+        let ln_dirichlet = self.alpha.iter().zip(eta).map(|(a, eta)| a * (eta - ln_total)).sum::<f64>() - self.ln_prior;
+        let part = 1.0 / every as f64;
+        ln_sum_exp([ln_t + (1.0 - part).ln(), ln_dirichlet + part.ln()].into_iter())
+    }
+
+    /// f of up to [`LANES`] draws, side by side where their spread allows it.
+    fn values(&self, draws: &[Vec<f64>]) -> Vec<f64> {
+        let highs: Vec<f64> = draws.iter().map(|eta| bounds(eta).1).collect();
+        let is_wide = |(eta, high): (&Vec<f64>, &f64)| !(high - bounds(eta).0 < SAFE_SPREAD);
+        if draws.len() < LANES || draws.iter().zip(&highs).any(is_wide) {
+            return draws.iter().map(|eta| self.potential.value(eta)).collect();
+        }
+        let shifted: Vec<Lanes> =
+            (0..self.alpha.len()).map(|k| std::array::from_fn(|lane| draws[lane][k] - highs[lane])).collect();
+        let (lambda, linear, total) = dispatch(Exponentials { potential: self.potential, eta: &shifted });
+        let sums = self.columns.ln_sums_of_lanes(&lambda);
+        let ln_total = ln(total);
+        (0..LANES).map(|lane| linear[lane] - sums[lane] - self.potential.whole * ln_total[lane]).collect()
+    }
+}
+
+/// λ = e^η, Σ a η and Σλ.
+struct Exponentials<'a> {
+    potential: &'a Potential,
+    eta: &'a [Lanes],
+}
+
+impl Kernel for Exponentials<'_> {
+    type Output = (Vec<Lanes>, Lanes, Lanes);
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let (mut linear, mut total) = ([0.0; LANES], [0.0; LANES]);
+        let mut lambda = Vec::with_capacity(self.eta.len());
+        for (eta, a) in self.eta.iter().zip(&self.potential.a) {
+            let power = exp(*eta);
+            for lane in 0..LANES {
+                linear[lane] += a * eta[lane];
+                total[lane] += power[lane];
+            }
+            lambda.push(power);
+        }
+        (lambda, linear, total)
     }
 }

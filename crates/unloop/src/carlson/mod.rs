@@ -212,7 +212,7 @@ pub fn ln_r(a: &[f64], columns: &[(Presentation, f64)]) -> Result<LnEstimate, RE
     }
     sets.retain(|(set, _)| set.len() > 1);
     sets.sort_by(|x, y| x.0.cmp(&y.0));
-    let mut estimate = Posterior::of_columns(lowered, sets).ln_normaliser(&IntegralSettings::default())?;
+    let mut estimate = Posterior::of_columns(lowered, sets).ln_normaliser(&IntegralSettings::default(), &[])?;
     estimate.ln_value -= ln_beta(a.iter().copied());
     Ok(estimate)
 }
@@ -247,7 +247,16 @@ impl Posterior {
     /// # Errors
     /// As [`ln_evidence`](Self::ln_evidence), and if the settings ask for no draws.
     pub fn ln_evidence_with(&self, settings: &IntegralSettings) -> Result<LnEstimate, IntegralError> {
-        let mut evidence = self.ln_normaliser(settings)?;
+        self.ln_evidence_given(settings, &[])
+    }
+
+    /// As [`ln_evidence_with`](Self::ln_evidence_with), with sampled integrals of components that are known already.
+    pub(crate) fn ln_evidence_given(
+        &self,
+        settings: &IntegralSettings,
+        known: &[Option<LnEstimate>],
+    ) -> Result<LnEstimate, IntegralError> {
+        let mut evidence = self.ln_normaliser(settings, known)?;
         match self.general_prior() {
             None => {
                 // Parts without data cancel exactly; so do all of them when there are no choices.
@@ -255,7 +264,7 @@ impl Posterior {
                 evidence.error += 4.0 * f64::EPSILON * self.alpha().iter().map(|&alpha| ln_gamma(alpha).abs()).sum::<f64>();
             }
             Some(prior) => {
-                let prior = prior.ln_normaliser(settings)?;
+                let prior = prior.ln_normaliser(settings, &[])?;
                 evidence.ln_value -= prior.ln_value;
                 evidence.method = evidence.method.max(prior.method);
                 evidence.error += prior.error;
@@ -269,7 +278,7 @@ impl Posterior {
     /// # Errors
     /// As [`ln_evidence`](Self::ln_evidence).
     pub fn ln_r(&self) -> Result<LnEstimate, IntegralError> {
-        let mut estimate = self.ln_normaliser(&IntegralSettings::default())?;
+        let mut estimate = self.ln_normaliser(&IntegralSettings::default(), &[])?;
         estimate.ln_value -= ln_beta(self.full_exponents());
         Ok(estimate)
     }
@@ -317,11 +326,16 @@ impl Posterior {
     }
 
     /// ln ∫_Δ exp φ(θ) dθ.
-    pub(crate) fn ln_normaliser(&self, settings: &IntegralSettings) -> Result<LnEstimate, IntegralError> {
+    pub(crate) fn ln_normaliser(
+        &self,
+        settings: &IntegralSettings,
+        known: &[Option<LnEstimate>],
+    ) -> Result<LnEstimate, IntegralError> {
         let mut sum = LnEstimate { ln_value: self.ln_masses(), method: Method::ClosedForm, error: 0.0 };
         let mut variance = 0.0;
-        for component in self.components() {
-            let part = ln_integral(&component.potential, &self.alpha_of(&component.options), settings)?;
+        for (i, component) in self.components().iter().enumerate() {
+            let known = known.get(i).copied().flatten();
+            let part = ln_integral_given(&component.potential, &self.alpha_of(&component.options), settings, known)?;
             sum.ln_value += part.ln_value;
             sum.method = sum.method.max(part.method);
             if part.method == Method::ImportanceSampling {
@@ -342,6 +356,16 @@ pub(crate) fn ln_integral(
     alpha: &[f64],
     settings: &IntegralSettings,
 ) -> Result<LnEstimate, IntegralError> {
+    ln_integral_given(potential, alpha, settings, None)
+}
+
+/// As [`ln_integral`], with what to take where there is no exact way.
+fn ln_integral_given(
+    potential: &Potential,
+    alpha: &[f64],
+    settings: &IntegralSettings,
+    sampled: Option<LnEstimate>,
+) -> Result<LnEstimate, IntegralError> {
     if let Some(tree) = Tree::of_potential(potential) {
         return Ok(LnEstimate { ln_value: tree.ln_normaliser(), method: Method::ClosedForm, error: tree.rounding().0 });
     }
@@ -356,6 +380,9 @@ pub(crate) fn ln_integral(
         && let Some(integral) = by_quadrature(potential, 0, &|_, _| {})?
     {
         return Ok(quadrature_estimate(&integral, 0.0));
+    }
+    if let Some(sampled) = sampled {
+        return Ok(sampled);
     }
     let weighted = draws(potential, alpha, settings)?;
     let (ln_value, error) = weighted.ln_integral();

@@ -31,6 +31,16 @@ pub(crate) struct Factor {
     kind: Kind,
     /// ln det of −H without one row and column.
     ln_minor: f64,
+    ground: Ground,
+}
+
+/// What M has beyond −H.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ground {
+    /// w p pᵀ.
+    Whole(f64),
+    /// δ at one option.
+    Option(usize, f64),
 }
 
 enum Kind {
@@ -72,7 +82,7 @@ impl Factor {
         for (diagonal, lambda) in diagonal.iter_mut().zip(&point.lambda) {
             *diagonal += scale * lambda;
         }
-        let grounded = ground(potential, &mut diagonal);
+        let ground = ground(potential, &mut diagonal);
         let kind = if n <= DENSE_ASSEMBLY {
             let dense = assemble_dense(potential, point);
             let filled = dense.iter().filter(|&&x| x != 0.0).count();
@@ -85,8 +95,10 @@ impl Factor {
         } else {
             sparse_or_dense(assemble_sparse(potential, point), &diagonal)?
         };
-        let mut factor = Self { kind, ln_minor: 0.0 };
-        factor.ln_minor = 2.0 * factor.diagonal().map(f64::ln).sum::<f64>() - grounded.ln();
+        let mut factor = Self { kind, ln_minor: 0.0, ground };
+        // det M = t · det(minor of −H), with t = w or the δ added.
+        let (Ground::Whole(t) | Ground::Option(_, t)) = ground;
+        factor.ln_minor = 2.0 * factor.diagonal().map(f64::ln).sum::<f64>() - t.ln();
         if factor.ln_minor.is_finite() { Ok(factor) } else { Err(FactorError::Indefinite) }
     }
 
@@ -107,25 +119,39 @@ impl Factor {
         }
     }
 
-    /// Solves Lᵀ x = z, M = L Lᵀ: standard normal z become draws with covariance M⁻¹.
-    pub(crate) fn correlate(&self, z: &mut [f64]) {
-        let n = z.len();
+    /// xᵀ(−H)x of x = Lᵀ⁻¹ z, from |z|²; p are the shares at the point.
+    pub(crate) fn square(&self, norm: f64, x: &[f64], p: &[f64]) -> f64 {
+        let ground = match self.ground {
+            Ground::Whole(w) => w * x.iter().zip(p).map(|(x, p)| x * p).sum::<f64>().powi(2),
+            Ground::Option(k, delta) => delta * x[k] * x[k],
+        };
+        (norm - ground).max(0.0)
+    }
+
+    /// Solves Lᵀ x = z, M = L Lᵀ, for several z one after the other: standard normal z become draws with covariance M⁻¹.
+    pub(crate) fn correlate(&self, z: &mut [f64], count: usize) {
+        let n = z.len() / count;
         match &self.kind {
-            Kind::Dense(llt) => llt.L().transpose().solve_upper_triangular_in_place(MatMut::from_column_major_slice_mut(z, n, 1)),
-            Kind::Sparse { symbolic, values } => {
-                let SymbolicCholeskyRaw::Simplicial(pattern) = symbolic.raw() else { return };
-                let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
-                for j in (0..n).rev() {
-                    let column = starts[j]..starts[j + 1];
-                    let below: f64 = column.clone().skip(1).map(|i| values[i] * z[rows[i]]).sum();
-                    z[j] = (z[j] - below) / values[column.start];
-                }
-                if let Some(order) = symbolic.perm() {
-                    let permuted = z.to_vec();
-                    for (j, &k) in order.arrays().0.iter().enumerate() {
-                        z[k] = permuted[j];
-                    }
-                }
+            Kind::Dense(llt) => {
+                llt.L().transpose().solve_upper_triangular_in_place(MatMut::from_column_major_slice_mut(z, n, count));
+            }
+            Kind::Sparse { .. } => z.chunks_exact_mut(n).for_each(|z| self.correlate_sparse(z)),
+        }
+    }
+
+    fn correlate_sparse(&self, z: &mut [f64]) {
+        let Kind::Sparse { symbolic, values } = &self.kind else { return };
+        let SymbolicCholeskyRaw::Simplicial(pattern) = symbolic.raw() else { return };
+        let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
+        for j in (0..z.len()).rev() {
+            let column = starts[j]..starts[j + 1];
+            let below: f64 = column.clone().skip(1).map(|i| values[i] * z[rows[i]]).sum();
+            z[j] = (z[j] - below) / values[column.start];
+        }
+        if let Some(order) = symbolic.perm() {
+            let permuted = z.to_vec();
+            for (j, &k) in order.arrays().0.iter().enumerate() {
+                z[k] = permuted[j];
             }
         }
     }
@@ -147,16 +173,16 @@ impl Factor {
     }
 }
 
-/// Adds what makes M regular to its diagonal, and returns t of det M = t · det(minor of −H): w, or the δ added.
-fn ground(potential: &Potential, diagonal: &mut [f64]) -> f64 {
+/// Adds what makes M regular to its diagonal.
+fn ground(potential: &Potential, diagonal: &mut [f64]) -> Ground {
     // Below this part of the data's weight, w is lost in rounding.
     if potential.whole > 1e-13 * potential.a.iter().sum::<f64>() {
-        return potential.whole;
+        return Ground::Whole(potential.whole);
     }
     let heaviest = (0..diagonal.len()).max_by(|&i, &j| diagonal[i].total_cmp(&diagonal[j])).unwrap_or(0);
     let delta = diagonal[heaviest];
     diagonal[heaviest] += delta;
-    delta
+    Ground::Option(heaviest, delta)
 }
 
 /// Off-diagonal of the lower triangle, column by column of an n × n array.

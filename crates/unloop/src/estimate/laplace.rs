@@ -62,7 +62,12 @@ pub(crate) struct Mode {
 
 impl Mode {
     pub(crate) fn new(potential: &Potential) -> Result<Self, LaplaceError> {
-        let optimum = maximise(potential, None, 1e-10, 500);
+        Self::near(potential, None)
+    }
+
+    /// The mode, sought from a start that is close to it.
+    pub(crate) fn near(potential: &Potential, start: Option<Vec<f64>>) -> Result<Self, LaplaceError> {
+        let optimum = maximise(potential, start, 1e-10, 500);
         if !(optimum.converged || optimum.gradient_norm < 1e-6) {
             let best = Map {
                 theta: Point::new(optimum.eta).shares(),

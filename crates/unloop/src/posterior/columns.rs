@@ -4,11 +4,13 @@
 //! strands by a rule that looks at the data alone; strands run in parallel, each into accumulators of its own, which are added
 //! in the order of the strands. Hence a result does not depend on the number of threads.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
+use crate::posterior::potential::bounds;
 use crate::sampler::lanes::{Kernel, LANES, Lanes, dispatch, ln};
 
 /// Members for each strand at least, so that small problems stay on one.
@@ -226,9 +228,29 @@ impl Columns {
 
     /// Σ_C b_C ln S_C(λ) of several chains side by side.
     pub(crate) fn ln_sums_of_lanes(&self, lambda: &[Lanes]) -> Lanes {
-        let mut sums = LnSums { lambda, total: [0.0; LANES] };
+        let (low, high) = bounds(lambda.as_flattened());
+        let most = if low > 1.0 / SAFE_FACTOR && high < SAFE_FACTOR { LN_FACTORS } else { 1 };
+        let mut sums = LnSums { lambda, total: [0.0; LANES], weight: 0.0, product: [1.0; LANES], factors: 0, most };
         self.pass(&mut sums);
+        sums.flush();
         sums.total
+    }
+
+    /// The same columns with equal weights next to each other, where that saves logarithms.
+    pub(crate) fn by_weight(&self) -> Cow<'_, Self> {
+        let runs = |weights: &[f64]| 1 + weights.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let is_good = |group: &Group| runs(&group.weights) * LN_FACTORS <= group.weights.len().max(LN_FACTORS);
+        if self.groups.iter().all(is_good) {
+            return Cow::Borrowed(self);
+        }
+        let sorted = |group: &Group| {
+            let mut order: Vec<usize> = (0..group.weights.len()).collect();
+            order.sort_by(|&c, &d| group.weights[c].total_cmp(&group.weights[d]));
+            let members = order.iter().flat_map(|&c| &group.members[c * group.size..(c + 1) * group.size]).copied().collect();
+            Group { size: group.size, members, weights: order.iter().map(|&c| group.weights[c]).collect() }
+        };
+        let groups: Vec<Group> = self.groups.iter().map(sorted).collect();
+        Cow::Owned(Self { option_count: self.option_count, strands: strands(&groups), groups })
     }
 
     /// Shows each column to a visitor whose loops are compiled for the machine's widest vectors.
@@ -335,18 +357,44 @@ impl Visitor for Rates<'_> {
     }
 }
 
+/// Factors of a product before its logarithm is taken, and the λ up to which the product of so many sums of them is a normal number.
+const LN_FACTORS: usize = 8;
+const SAFE_FACTOR: f64 = 1e30;
+
+/// Columns of equal weight next to each other share a logarithm: b ln S + b ln S' = b ln SS'.
 struct LnSums<'a> {
     lambda: &'a [Lanes],
     total: Lanes,
+    weight: f64,
+    product: Lanes,
+    factors: usize,
+    /// Factors of a product at most.
+    most: usize,
+}
+
+impl LnSums<'_> {
+    #[inline(always)]
+    fn flush(&mut self) {
+        let logarithms = ln(self.product);
+        for lane in 0..LANES {
+            self.total[lane] += self.weight * logarithms[lane];
+        }
+        (self.product, self.factors) = ([1.0; LANES], 0);
+    }
 }
 
 impl Visitor for LnSums<'_> {
     #[inline(always)]
     fn column(&mut self, set: &[u32], b: f64) {
-        let logarithms = ln(sums_of_lanes(set, self.lambda));
-        for lane in 0..LANES {
-            self.total[lane] += b * logarithms[lane];
+        if self.factors == self.most || b != self.weight {
+            self.flush();
+            self.weight = b;
         }
+        let sums = sums_of_lanes(set, self.lambda);
+        for lane in 0..LANES {
+            self.product[lane] *= sums[lane];
+        }
+        self.factors += 1;
     }
 }
 

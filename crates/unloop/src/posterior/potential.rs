@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::columns::{Columns, Workspace};
 
 /// Beyond this spread of η, sums of e^η would lose all but their largest terms or underflow; columns are then shifted one by one.
-const SAFE_SPREAD: f64 = 300.0;
+pub(crate) const SAFE_SPREAD: f64 = 300.0;
 
 /// f of one connected component; see the module.
 #[derive(Clone, Debug)]

@@ -43,7 +43,8 @@ mod unexplored;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::carlson::importance::Weighted;
+use crate::carlson::importance::{Weighted, has_many_choices};
+use crate::carlson::{LnEstimate, Method};
 use crate::diagnostics::Diagnostics;
 use crate::estimate::LaplaceError;
 use crate::estimate::laplace::Mode;
@@ -73,6 +74,10 @@ const MAX_HAMILTONIAN: usize = 3_000;
 /// Visits of members that a Gibbs sweep's worth of an independent draw costs, for each member of a presentation: at K = 50 and
 /// L = 5 it takes 4 sweeps, and a visit with its random numbers ten times that of a gradient (`--bench samplers`).
 const GIBBS_VISITS: f64 = 50.0;
+/// Draws around the mode that tell whether it is worth it.
+const PILOT: usize = 256;
+/// Fewer draws than this are not resampled from weighted ones of their own accord: resampling has a bias of one over their number.
+const MIN_WEIGHTED: usize = 1_000;
 /// Moves before the first draw that is kept.
 const WARM_UP: usize = 200;
 /// R-hat above this says that chains have not met.
@@ -94,6 +99,8 @@ pub enum SampleMethod {
     Hamiltonian,
     /// Gibbs sweeps with group steps.
     Gibbs,
+    /// The paper's Metropolis steps, with a rotating option that takes the remainder: to compare with, not to use.
+    Metropolis,
     /// Draws around the mode, resampled by importance weights: only as good as the
     /// [`importance_ess`](SampleReport::importance_ess) says.
     Laplace,
@@ -108,8 +115,9 @@ pub struct SampleSettings {
     pub chains: usize,
     /// Seed of every random number. 0 by default.
     pub seed: u64,
-    /// The method for every component; by default independent draws where presentations nest, else Hamiltonian trajectories or
-    /// Gibbs sweeps, whichever should cost less.
+    /// The method for every component; by default independent draws where presentations nest; draws around the mode where choices are
+    /// so many that they are worth at least half as many independent ones; else Hamiltonian trajectories or Gibbs sweeps, whichever
+    /// should cost less.
     pub method: Option<SampleMethod>,
     /// Visits of members of presentations (about a nanosecond each) that all draws of a component may take. Where trajectories or
     /// sweeps would take more, draws come from around the mode and are resampled by importance weights; the report says so. No
@@ -224,6 +232,15 @@ struct ComponentDraws {
     method: SampleMethod,
     acceptance: f64,
     importance_ess: Option<f64>,
+    /// ln of the component's integral, where the draws tell it.
+    ln_integral: Option<LnEstimate>,
+}
+
+/// Draws, and what else was learnt on the way.
+pub(crate) struct Sampled {
+    pub(crate) sample: Sample,
+    /// ln of each component's integral, where the draws tell it.
+    pub(crate) ln_integrals: Vec<Option<LnEstimate>>,
 }
 
 impl Posterior {
@@ -232,6 +249,11 @@ impl Posterior {
     /// # Errors
     /// If nothing is asked for, or the method asked for does not apply.
     pub fn sample(&self, settings: &SampleSettings) -> Result<Sample, SampleError> {
+        Ok(self.sample_near(settings, None)?.sample)
+    }
+
+    /// As [`sample`](Self::sample), with preferences near the mode if they are known.
+    pub(crate) fn sample_near(&self, settings: &SampleSettings, near: Option<&[f64]>) -> Result<Sampled, SampleError> {
         let &SampleSettings { draws, chains, seed, .. } = settings;
         if draws == 0 || chains == 0 {
             return Err(SampleError::Nothing { chains, draws });
@@ -245,7 +267,8 @@ impl Posterior {
         let mut parts = Vec::with_capacity(self.components().len());
         for (index, component) in self.components().iter().enumerate() {
             let alpha = self.alpha_of(&component.options);
-            parts.push(sample_component(component, &alpha, (index as u64) << 32, settings)?);
+            let near = near.map(|theta| component.options.iter().map(|&k| theta[k as usize].ln()).collect());
+            parts.push(sample_component(component, &alpha, (index as u64) << 32, settings, near)?);
         }
         let mut explored: Vec<(u32, usize, usize)> = Vec::new();
         for (part, component) in self.components().iter().enumerate() {
@@ -280,7 +303,8 @@ impl Posterior {
             seed,
         };
         let report = report(&draws, &parts);
-        Ok(Sample { draws, report })
+        let ln_integrals = parts.iter().map(|part| part.ln_integral).collect();
+        Ok(Sampled { sample: Sample { draws, report }, ln_integrals })
     }
 }
 
@@ -289,51 +313,62 @@ fn sample_component(
     alpha: &[f64],
     stream: u64,
     settings: &SampleSettings,
+    near: Option<Vec<f64>>,
 ) -> Result<ComponentDraws, SampleError> {
     let potential = &component.potential;
     let &SampleSettings { draws, chains, seed, method, .. } = settings;
     let tree = if matches!(method, None | Some(SampleMethod::Tree)) { Tree::of_potential(potential) } else { None };
     if let Some(tree) = tree {
-        let eta = each_chain(chains, |chain| {
+        let eta = in_parallel(chains, |chain| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(stream + chain as u64);
             (0..draws).map(|_| tree.sample_ln(&mut rng)).collect()
         });
-        return Ok(ComponentDraws { eta, method: SampleMethod::Tree, acceptance: 1.0, importance_ess: None });
+        return Ok(ComponentDraws { eta, method: SampleMethod::Tree, acceptance: 1.0, importance_ess: None, ln_integral: None });
     }
     if method == Some(SampleMethod::Tree) {
         return Err(SampleError::NotLaminar);
     }
     let way = method.unwrap_or_else(|| plan(potential, settings));
-    if way != SampleMethod::Gibbs {
-        // Without a mode, or a curvature there, sweeps still work.
-        let found = match Mode::new(potential) {
-            Ok(mode) if way == SampleMethod::Laplace => Ok(by_laplace(component, &mode, alpha, stream, settings)),
-            Ok(mode) => by_hamiltonian(component, &mode, stream, settings)
-                .ok_or(LaplaceError::Indefinite { option_count: potential.option_count() }),
-            Err(error) => Err(error),
-        };
-        match found {
-            Ok(draws) => return Ok(draws),
-            Err(error) if method.is_some() => return Err(error.into()),
-            Err(_) => {}
+    let rich = method.is_none() && draws * chains >= MIN_WEIGHTED && has_many_choices(potential, alpha);
+    // Without a mode, or a curvature there, sweeps still work.
+    let needs_mode = rich || matches!(way, SampleMethod::Hamiltonian | SampleMethod::Laplace);
+    let mode = needs_mode.then(|| Mode::near(potential, near));
+    match mode {
+        Some(Ok(mode)) if way == SampleMethod::Laplace || rich && is_gaussian(potential, &mode, alpha, seed, stream) => {
+            return Ok(by_laplace(component, &mode, alpha, stream, settings));
         }
+        Some(Ok(mode)) if way == SampleMethod::Hamiltonian => match by_hamiltonian(component, &mode, stream, settings) {
+            Some(draws) => return Ok(draws),
+            None if method.is_some() => {
+                return Err(LaplaceError::Indefinite { option_count: potential.option_count() }.into());
+            }
+            None => {}
+        },
+        Some(Err(error)) if method.is_some() => return Err(error.into()),
+        _ => {}
     }
     let target = Target::of_potential(potential);
-    let groups = each_chain(chains.div_ceil(LANES), |group| {
+    let groups = in_parallel(chains.div_ceil(LANES), |group| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(stream + (group * LANES) as u64);
         let mut state = gibbs::start(potential, &mut rng);
-        for _ in 0..WARM_UP {
-            gibbs::sweep(&target, &mut state, &mut rng);
-        }
-        chains_of_lanes(draws, || {
-            gibbs::sweep(&target, &mut state, &mut rng);
+        let mut advance = || {
+            if way == SampleMethod::Metropolis {
+                MetropolisSweep::default().advance(&target, &mut state, &mut rng);
+            } else {
+                gibbs::sweep(&target, &mut state, &mut rng);
+            }
             state.clone()
-        })
+        };
+        for _ in 0..WARM_UP {
+            advance();
+        }
+        chains_of_lanes(draws, advance)
     });
     let eta = groups.into_iter().flatten().take(chains).collect();
-    Ok(ComponentDraws { eta, method: SampleMethod::Gibbs, acceptance: 1.0, importance_ess: None })
+    let method = if way == SampleMethod::Metropolis { way } else { SampleMethod::Gibbs };
+    Ok(ComponentDraws { eta, method, acceptance: 1.0, importance_ess: None, ln_integral: None })
 }
 
 /// The way for a component that is not nested: what should cost least, and draws around the mode where that is more than allowed.
@@ -348,6 +383,14 @@ fn plan(potential: &Potential, settings: &SampleSettings) -> SampleMethod {
         if small && hamiltonian < gibbs { (SampleMethod::Hamiltonian, hamiltonian) } else { (SampleMethod::Gibbs, gibbs) };
     let allowed = settings.visits.is_none_or(|most| visits * all <= most);
     if allowed { method } else { SampleMethod::Laplace }
+}
+
+/// Whether draws around the mode are worth at least half as many independent ones, going by a few.
+fn is_gaussian(potential: &Potential, mode: &Mode, alpha: &[f64], seed: u64, stream: u64) -> bool {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(stream);
+    let pilot = Weighted::new(potential, mode, alpha, PILOT, rng.next_u64());
+    pilot.effective_size() >= 0.5 * PILOT as f64
 }
 
 /// Draws around the mode, resampled by their importance weights and dealt out to the chains.
@@ -366,13 +409,15 @@ fn by_laplace(component: &Component, mode: &Mode, alpha: &[f64], stream: u64, se
     let eta =
         chosen.chunks_exact(draws).map(|chain| chain.iter().map(|&i| weighted.draws[i as usize].clone()).collect()).collect();
     let importance_ess = Some(weighted.effective_size());
-    ComponentDraws { eta, method: SampleMethod::Laplace, acceptance: 1.0, importance_ess }
+    let (ln_value, error) = weighted.ln_integral();
+    let ln_integral = Some(LnEstimate { ln_value, method: Method::ImportanceSampling, error });
+    ComponentDraws { eta, method: SampleMethod::Laplace, acceptance: 1.0, importance_ess, ln_integral }
 }
 
 /// None if the curvature at the mode is lost in rounding.
 fn by_hamiltonian(component: &Component, mode: &Mode, stream: u64, settings: &SampleSettings) -> Option<ComponentDraws> {
     let &SampleSettings { draws, chains, seed, .. } = settings;
-    let groups = each_chain(chains.div_ceil(LANES), |group| {
+    let groups = in_parallel(chains.div_ceil(LANES), |group| {
         let stream = stream + (group * LANES) as u64;
         let mut sampler = Hamiltonian::new(&component.potential, &mode.point.eta, seed, stream)?;
         sampler.warm_up(WARM_UP);
@@ -385,7 +430,7 @@ fn by_hamiltonian(component: &Component, mode: &Mode, stream: u64, settings: &Sa
     let groups: Vec<_> = groups.into_iter().collect::<Option<_>>()?;
     let acceptance = groups.iter().map(|&(_, acceptance)| acceptance).fold(1.0, f64::min);
     let eta = groups.into_iter().flat_map(|(eta, _)| eta).take(chains).collect();
-    Some(ComponentDraws { eta, method: SampleMethod::Hamiltonian, acceptance, importance_ess: None })
+    Some(ComponentDraws { eta, method: SampleMethod::Hamiltonian, acceptance, importance_ess: None, ln_integral: None })
 }
 
 /// Draws of chains side by side, as one list of draws for each.
@@ -400,12 +445,12 @@ fn chains_of_lanes(draws: usize, mut next: impl FnMut() -> Vec<Lanes>) -> Vec<Ve
     chains
 }
 
-/// Chains in order, on as many threads as there are.
-fn each_chain<T: Send>(chains: usize, run: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+/// The results of so many runs in order, on as many threads as there are.
+pub(crate) fn in_parallel<T: Send>(count: usize, run: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     #[cfg(feature = "parallel")]
-    return (0..chains).into_par_iter().map(run).collect();
+    return (0..count).into_par_iter().map(run).collect();
     #[cfg(not(feature = "parallel"))]
-    (0..chains).map(run).collect()
+    (0..count).map(run).collect()
 }
 
 fn report(draws: &Draws, parts: &[ComponentDraws]) -> SampleReport {
@@ -422,10 +467,11 @@ fn report(draws: &Draws, parts: &[ComponentDraws]) -> SampleReport {
     let stride = draws.explored().len().div_ceil(MAX_JUDGED).max(1);
     let ln_totals = draws.ln_totals();
     let scores = draws.scores();
-    for place in (0..draws.explored().len()).step_by(stride) {
+    let judged = draws.explored().len().div_ceil(stride);
+    for found in in_parallel(judged, |i| draws.diagnose(i * stride, &ln_totals, &scores)) {
         // Chains too short to judge are not good.
         let worst = Diagnostics { r_hat: f64::INFINITY, bulk_ess: 0.0, tail_ess: 0.0, mean: 0.0, mcse: 0.0 };
-        let found = draws.diagnose(place, &ln_totals, &scores).unwrap_or(worst);
+        let found = found.unwrap_or(worst);
         report.r_hat = report.r_hat.max(found.r_hat);
         report.bulk_ess = report.bulk_ess.min(found.bulk_ess);
         report.tail_ess = report.tail_ess.min(found.tail_ess);

@@ -67,6 +67,12 @@ impl Unexplored {
         self.at[option.index()] = NOWHERE;
     }
 
+    /// α of an option never shown.
+    pub(crate) fn alpha(&self, option: OptionId) -> Option<f64> {
+        let (group, _) = *self.at.get(option.index()).filter(|&&at| at != NOWHERE)?;
+        Some(self.groups[group as usize].alpha)
+    }
+
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter().filter(|group| !group.options.is_empty())
     }
