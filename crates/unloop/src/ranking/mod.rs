@@ -8,7 +8,8 @@
 //! rank_k      = 1 + #{j ∈ E: λ_j > λ_k} + Σ_g Binomial(n_g, 1 − F_g(λ_k))
 //! ```
 //! An option never shown has its prior's mean, spread and interval in closed form, to the last digit; its chance to be best and its
-//! rank depend on the others.
+//! rank depend on the others. The no-choice option and retired ones may be left [`unranked`](RankingSettings::unranked): they keep their
+//! share and take no place.
 //!
 //! ```
 //! use unloop::ranking::{Ranking, RankingSettings};
@@ -24,24 +25,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-use rand_distr::{Binomial, Distribution};
-use statrs::distribution::{Beta, ContinuousCDF};
+mod pairwise;
+mod tally;
+
 use thiserror::Error;
 
 use crate::carlson::{IntegralSettings, LnEstimate};
-use crate::diagnostics::quantile;
 use crate::option::OptionId;
-use crate::posterior::potential::ln_sum_exp;
 use crate::posterior::{Basis, Posterior, PosteriorError};
 use crate::prior::Prior;
-use crate::random::{ln_gamma_cdf, ln_gamma_draw};
-use crate::sampler::{Draws, SampleError, SampleReport, SampleSettings};
+use crate::sampler::{Sample, SampleError, SampleReport, SampleSettings};
 use crate::statistics::Statistics;
-
-/// The random stream of what is drawn besides the draws; chains and lazy options have others.
-const STREAM: u64 = (1 << 63) + 1;
+pub use pairwise::{Beats, Pairwise};
+use tally::Tally;
 
 /// What to rank by, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,11 +50,13 @@ pub struct RankingSettings {
     pub sample: SampleSettings,
     /// Draws for an evidence that has no exact way; none to leave the evidence out. 20 000 by default.
     pub evidence_draws: Option<usize>,
+    /// Options that take no place: the no-choice option, retired ones. None by default.
+    pub unranked: Vec<OptionId>,
 }
 
 impl Default for RankingSettings {
     fn default() -> Self {
-        Self { top: 5, level: 0.9, sample: SampleSettings::default(), evidence_draws: Some(20_000) }
+        Self { top: 5, level: 0.9, sample: SampleSettings::default(), evidence_draws: Some(20_000), unranked: Vec::new() }
     }
 }
 
@@ -97,6 +95,12 @@ pub struct RankedOption {
     pub high: f64,
     /// Its share at the log-basis mode; none where the mode was not reached.
     pub map: Option<f64>,
+    /// Its log strength against the average of the ranked options with data: the posterior mean of η_k minus theirs.
+    pub strength: f64,
+    /// Lower end of the interval of its strength.
+    pub strength_low: f64,
+    /// Upper end.
+    pub strength_high: f64,
     /// Probability that it is the best.
     pub p_best: f64,
     /// Probability that it is among the best n.
@@ -116,6 +120,10 @@ pub struct RankedOption {
 pub struct Ranking {
     /// By mean share, best first; ties by index.
     pub options: Vec<RankedOption>,
+    /// Options that take no place, by index: their ranks and chances to be best are 0.
+    pub unranked: Vec<RankedOption>,
+    /// Probability that the first [`top`](Self::top) rows are the best so many options, in any order.
+    pub p_top_set: f64,
     /// Evidence of the choices; none if it was left out or could not be had.
     pub ln_evidence: Option<LnEstimate>,
     /// How draws were made and how good they are.
@@ -142,31 +150,52 @@ impl Ranking {
     /// # Errors
     /// If there is no posterior, no draws, or the level is none.
     pub fn new(prior: &Prior, statistics: &Statistics, settings: &RankingSettings) -> Result<Self, RankingError> {
+        Ok(Self::with_sample(prior, statistics, settings)?.0)
+    }
+
+    /// As [`new`](Self::new), with the draws that it was made from: for [`Pairwise`] and predictions.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_sample(
+        prior: &Prior,
+        statistics: &Statistics,
+        settings: &RankingSettings,
+    ) -> Result<(Self, Sample), RankingError> {
         let level = settings.level;
         if !(level > 0.0 && level < 1.0) {
             return Err(RankingError::Level { level });
         }
         let posterior = Posterior::new(prior, statistics)?;
-        let sample = posterior.sample(&settings.sample)?;
         let map = posterior.map(Basis::Log).ok();
-        let ln_evidence = settings
-            .evidence_draws
-            .and_then(|draws| posterior.ln_evidence_with(&IntegralSettings { draws, seed: settings.sample.seed }).ok());
+        let sampled = posterior.sample_near(&settings.sample, map.as_ref().map(|map| map.theta.as_slice()))?;
+        let sample = sampled.sample;
+        let ln_evidence = settings.evidence_draws.and_then(|draws| {
+            let settings = IntegralSettings { draws, seed: settings.sample.seed };
+            posterior.ln_evidence_given(&settings, &sampled.ln_integrals).ok()
+        });
         let shown = statistics.shown();
-        let mut options = Tally::new(&posterior, &sample.draws, settings).rows();
-        for row in &mut options {
+        let tally = Tally::new(&posterior, &sample.draws, settings);
+        let mut rows = tally.rows();
+        for row in &mut rows {
             row.map = map.as_ref().map(|map| map.theta[row.option.index()]);
             row.shown = shown[row.option.index()];
             row.chosen = statistics.chosen(row.option);
         }
+        let (mut unranked, mut options): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|row| settings.unranked.contains(&row.option));
+        unranked.sort_by_key(|row| row.option);
         options.sort_by(|x, y| y.mean.total_cmp(&x.mean).then(x.option.cmp(&y.option)));
         for (place, row) in options.iter_mut().enumerate() {
             row.rank = place + 1;
         }
-        Ok(Self {
+        let best: Vec<OptionId> = options.iter().take(settings.top).map(|row| row.option).collect();
+        let ranking = Self {
+            p_top_set: tally.p_top_set(&best),
             options,
+            unranked,
             ln_evidence,
-            report: sample.report,
+            report: sample.report.clone(),
             draws: sample.draws.len(),
             presentations: statistics.total(),
             distinct: statistics.distinct(),
@@ -174,213 +203,12 @@ impl Ranking {
             top: settings.top,
             level,
             seed: settings.sample.seed,
-        })
+        };
+        Ok((ranking, sample))
     }
 
-    /// Whether each of the first [`top`](Self::top) rows is among the best so many with at least this probability.
+    /// Whether the first [`top`](Self::top) rows are the best so many options with at least this probability.
     pub fn is_sure(&self, confidence: f64) -> bool {
-        self.options.iter().take(self.top).all(|row| row.p_top >= confidence)
+        self.p_top_set >= confidence
     }
-}
-
-/// What draws say of each option.
-struct Tally<'a> {
-    posterior: &'a Posterior,
-    draws: &'a Draws,
-    top: usize,
-    /// Tail on each side of an interval.
-    tail: f64,
-    /// Options never shown: α and how many.
-    groups: Vec<(f64, usize)>,
-    rng: ChaCha8Rng,
-}
-
-impl<'a> Tally<'a> {
-    fn new(posterior: &'a Posterior, draws: &'a Draws, settings: &RankingSettings) -> Self {
-        let mut rng = ChaCha8Rng::seed_from_u64(settings.sample.seed);
-        rng.set_stream(STREAM);
-        let groups = draws.unexplored.groups().map(|group| (group.alpha, group.options.len())).collect();
-        Self { posterior, draws, top: settings.top, tail: 0.5 * (1.0 - settings.level), groups, rng }
-    }
-
-    fn rows(mut self) -> Vec<RankedOption> {
-        let width = self.draws.explored().len();
-        let means = self.means();
-        let alone: f64 = self.groups.iter().map(|&(alpha, n)| alpha * n as f64).sum();
-        let mut ln_totals = Vec::with_capacity(self.draws.len());
-        let mut ranks = vec![0_u32; self.draws.len() * width];
-        let mut best = vec![0.0; width];
-        let mut group_ranks: Vec<Vec<u32>> = vec![Vec::with_capacity(self.draws.len()); self.groups.len()];
-        let mut group_best = vec![0.0; self.groups.len()];
-        let mut order: Vec<usize> = (0..width).collect();
-        for draw in 0..self.draws.len() {
-            let Some(eta) = self.draws.ln_lambda(draw) else { continue };
-            let rest = if alone > 0.0 { ln_gamma_draw(alone, &mut self.rng) } else { f64::NEG_INFINITY };
-            ln_totals.push(ln_sum_exp(eta.iter().copied().chain([rest])));
-            order.sort_unstable_by(|&i, &j| eta[j].total_cmp(&eta[i]).then(i.cmp(&j)));
-            let mut above = Above::new(&self.groups);
-            for (place, &k) in order.iter().enumerate() {
-                let unseen = above.next(eta[k], &mut self.rng);
-                ranks[draw * width + k] = (place + 1 + unseen) as u32;
-            }
-            if let Some(&k) = order.first() {
-                best[k] += chance_above_all(&self.groups, None, eta[k]);
-            }
-            // One option stands for each group.
-            for g in 0..self.groups.len() {
-                let own = ln_gamma_draw(self.groups[g].0, &mut self.rng);
-                let explored = order.partition_point(|&k| eta[k] > own);
-                let others = others(&self.groups, g);
-                let unseen = Above::new(&others).next(own, &mut self.rng);
-                group_ranks[g].push((explored + 1 + unseen) as u32);
-                if explored == 0 {
-                    group_best[g] += chance_above_all(&self.groups, Some(g), own);
-                }
-            }
-        }
-        let count = self.draws.len() as f64;
-        let mut rows = Vec::with_capacity(self.posterior.option_count());
-        for (k, &option) in self.draws.explored().iter().enumerate() {
-            let column = self.draws.ln_lambda.iter().skip(k).step_by(width);
-            let mut shares: Vec<f64> = column.zip(&ln_totals).map(|(eta, total)| (eta - total).exp()).collect();
-            let centre = shares.iter().sum::<f64>() / count;
-            let variance = shares.iter().map(|x| (x - centre).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
-            shares.sort_unstable_by(f64::total_cmp);
-            let ranks: Vec<u32> = ranks.iter().copied().skip(k).step_by(width).collect();
-            rows.push(RankedOption {
-                mean: means[k],
-                sd: variance.sqrt(),
-                low: quantile(&shares, self.tail, |&x| x),
-                high: quantile(&shares, 1.0 - self.tail, |&x| x),
-                p_best: best[k] / count,
-                ..self.ranked(option, ranks)
-            });
-        }
-        // What the explored options leave belongs to the others.
-        let left = (1.0 - rows.iter().map(|row| row.p_best).sum::<f64>()).max(0.0);
-        let found: f64 = group_best.iter().zip(&self.groups).map(|(best, &(_, n))| best * n as f64).sum();
-        for (group, (ranks, best)) in self.draws.unexplored.groups().zip(group_ranks.into_iter().zip(group_best)) {
-            let own = self.prior_row(group.alpha);
-            let p_best = if found > 0.0 { left * best / found } else { 0.0 };
-            let ranked = self.ranked(group.options[0], ranks);
-            for &option in &group.options {
-                rows.push(RankedOption {
-                    option,
-                    mean: own.mean,
-                    sd: own.sd,
-                    low: own.low,
-                    high: own.high,
-                    p_best,
-                    ..ranked.clone()
-                });
-            }
-        }
-        rows
-    }
-
-    /// A row with what ranks say.
-    fn ranked(&self, option: OptionId, mut ranks: Vec<u32>) -> RankedOption {
-        let count = ranks.len().max(1) as f64;
-        let p_top = ranks.iter().filter(|&&rank| rank as usize <= self.top).count() as f64 / count;
-        ranks.sort_unstable();
-        let at = |p: f64| ranks.get((p * (ranks.len() - 1) as f64).round() as usize).map_or(1, |&rank| rank as usize);
-        RankedOption {
-            option,
-            rank: 0,
-            mean: 0.0,
-            sd: 0.0,
-            low: 0.0,
-            high: 0.0,
-            map: None,
-            p_best: 0.0,
-            p_top,
-            rank_low: at(self.tail),
-            rank_high: at(1.0 - self.tail),
-            shown: 0.0,
-            chosen: 0.0,
-        }
-    }
-
-    /// Mean shares of the explored options: that of a component is known, within it the draws speak.
-    fn means(&self) -> Vec<f64> {
-        let place = |option: u32| self.draws.explored().binary_search(&OptionId::new(option)).unwrap_or(0);
-        let mut means = vec![0.0; self.draws.explored().len()];
-        let total = self.posterior.total_mass();
-        for component in self.posterior.components() {
-            let places: Vec<usize> = component.options.iter().map(|&option| place(option)).collect();
-            let share = if total > 0.0 { component.mass / total } else { 1.0 };
-            for draw in 0..self.draws.len() {
-                let Some(eta) = self.draws.ln_lambda(draw) else { continue };
-                let ln_total = ln_sum_exp(places.iter().map(|&k| eta[k]));
-                for &k in &places {
-                    means[k] += share * (eta[k] - ln_total).exp() / self.draws.len() as f64;
-                }
-            }
-        }
-        means
-    }
-
-    /// The prior's share of an option never shown: Beta(α, Σα − α).
-    fn prior_row(&self, alpha: f64) -> Interval {
-        let total = self.posterior.total_mass();
-        let mean = alpha / total;
-        match Beta::new(alpha, total - alpha) {
-            Ok(beta) => Interval {
-                mean,
-                sd: (mean * (1.0 - mean) / (total + 1.0)).sqrt(),
-                low: beta.inverse_cdf(self.tail),
-                high: beta.inverse_cdf(1.0 - self.tail),
-            },
-            // The only option there is.
-            Err(_) => Interval { mean: 1.0, sd: 0.0, low: 1.0, high: 1.0 },
-        }
-    }
-}
-
-struct Interval {
-    mean: f64,
-    sd: f64,
-    low: f64,
-    high: f64,
-}
-
-/// How many options never shown lie above falling levels of λ: in each step those between two levels, jointly right.
-struct Above {
-    /// α, how many are still below, P(λ below the last level), how many are above.
-    groups: Vec<(f64, usize, f64)>,
-    count: usize,
-}
-
-impl Above {
-    fn new(groups: &[(f64, usize)]) -> Self {
-        Self { groups: groups.iter().map(|&(alpha, n)| (alpha, n, 1.0)).collect(), count: 0 }
-    }
-
-    fn next(&mut self, ln_level: f64, rng: &mut ChaCha8Rng) -> usize {
-        for (alpha, below, last) in &mut self.groups {
-            if *below == 0 {
-                continue;
-            }
-            let lower = ln_gamma_cdf(*alpha, ln_level);
-            let between = if *last > 0.0 { (1.0 - lower / *last).clamp(0.0, 1.0) } else { 0.0 };
-            let more = Binomial::new(*below as u64, between).map_or(0, |binomial| binomial.sample(rng) as usize);
-            *below -= more;
-            *last = lower;
-            self.count += more;
-        }
-        self.count
-    }
-}
-
-/// P(no option never shown is above a level), one of a group left out.
-fn chance_above_all(groups: &[(f64, usize)], without: Option<usize>, ln_level: f64) -> f64 {
-    let chance = |(g, &(alpha, n)): (usize, &(f64, usize))| {
-        ln_gamma_cdf(alpha, ln_level).powf((n - usize::from(without == Some(g))) as f64)
-    };
-    groups.iter().enumerate().map(chance).product()
-}
-
-/// Groups with one option of a group left out.
-fn others(groups: &[(f64, usize)], g: usize) -> Vec<(f64, usize)> {
-    groups.iter().enumerate().map(|(i, &(alpha, n))| (alpha, n - usize::from(i == g))).collect()
 }

@@ -1,0 +1,352 @@
+//! What draws say of each option: shares, ranks and chances.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Binomial, Distribution};
+use statrs::distribution::{Beta, ContinuousCDF};
+use statrs::function::gamma::digamma;
+
+use super::{RankedOption, RankingSettings};
+use crate::option::OptionId;
+use crate::posterior::Posterior;
+use crate::posterior::potential::ln_sum_exp;
+use crate::random::{ln_gamma_cdf, ln_gamma_draw};
+use crate::sampler::{Draws, in_parallel};
+
+/// The random stream of what is drawn besides the draws; chains and lazy options have others.
+const STREAM: u64 = (1 << 63) + 1;
+
+/// What draws say of each option.
+pub(super) struct Tally<'a> {
+    posterior: &'a Posterior,
+    draws: &'a Draws,
+    top: usize,
+    /// Tail on each side of an interval.
+    tail: f64,
+    /// Explored options that take a place, by where the draws have them.
+    ranked: Vec<usize>,
+    /// Options never shown, by α.
+    groups: Vec<Group>,
+    /// Options that take no place.
+    unranked: &'a [OptionId],
+    seed: u64,
+}
+
+/// Options never shown with the same α.
+struct Group {
+    alpha: f64,
+    /// All of them, and those that take a place.
+    options: Vec<OptionId>,
+    ranked: Vec<OptionId>,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(posterior: &'a Posterior, draws: &'a Draws, settings: &'a RankingSettings) -> Self {
+        let takes_place = |option: &OptionId| !settings.unranked.contains(option);
+        let groups = draws.unexplored.groups().map(|group| Group {
+            alpha: group.alpha,
+            ranked: group.options.iter().copied().filter(takes_place).collect(),
+            options: group.options.clone(),
+        });
+        let explored = draws.explored();
+        Self {
+            posterior,
+            draws,
+            top: settings.top,
+            tail: 0.5 * (1.0 - settings.level),
+            ranked: (0..explored.len()).filter(|&k| takes_place(&explored[k])).collect(),
+            groups: groups.collect(),
+            unranked: &settings.unranked,
+            seed: settings.sample.seed,
+        }
+    }
+
+    /// A row for each option; those that take no place have rank 0 and no chances.
+    pub(super) fn rows(&self) -> Vec<RankedOption> {
+        let Places { ranks, best, group_ranks, group_best, group_strengths, ln_totals, averages } = self.places();
+        let width = self.draws.explored().len();
+        let means = self.means();
+        let count = self.draws.len() as f64;
+        let mut rows = in_parallel(width, |k| {
+            let column = || self.draws.ln_lambda.iter().skip(k).step_by(width);
+            let mut shares: Vec<f64> = column().zip(&ln_totals).map(|(eta, total)| (eta - total).exp()).collect();
+            let centre = shares.iter().sum::<f64>() / count;
+            let variance = shares.iter().map(|x| (x - centre).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+            let (low, high) = interval(&mut shares, self.tail);
+            let mut strengths: Vec<f64> = column().zip(&averages).map(|(eta, average)| eta - average).collect();
+            let strength = strengths.iter().sum::<f64>() / count;
+            let (strength_low, strength_high) = interval(&mut strengths, self.tail);
+            let ranks: Vec<u32> = ranks.iter().copied().skip(k).step_by(width).collect();
+            RankedOption {
+                mean: means[k],
+                sd: variance.sqrt(),
+                low,
+                high,
+                strength,
+                strength_low,
+                strength_high,
+                p_best: best[k] / count,
+                ..self.ranked(self.draws.explored()[k], ranks)
+            }
+        });
+        // What the explored options leave belongs to the others.
+        let left = (1.0 - rows.iter().map(|row| row.p_best).sum::<f64>()).max(0.0);
+        let found: f64 = group_best.iter().zip(&self.groups).map(|(best, group)| best * group.ranked.len() as f64).sum();
+        let parts = group_ranks.into_iter().zip(group_best).zip(group_strengths);
+        for (group, ((ranks, best), mut strengths)) in self.groups.iter().zip(parts) {
+            let own = self.prior_row(group.alpha);
+            let p_best = if found > 0.0 { left * best / found } else { 0.0 };
+            let strength = strengths.iter().sum::<f64>() / count;
+            let (strength_low, strength_high) = interval(&mut strengths, self.tail);
+            let ranked = self.ranked(group.options[0], ranks);
+            for &option in &group.options {
+                let row = RankedOption {
+                    option,
+                    mean: own.mean,
+                    sd: own.sd,
+                    low: own.low,
+                    high: own.high,
+                    strength,
+                    strength_low,
+                    strength_high,
+                    p_best,
+                    ..ranked.clone()
+                };
+                let takes_place = !self.unranked.contains(&option);
+                rows.push(if takes_place {
+                    row
+                } else {
+                    RankedOption { p_best: 0.0, p_top: 0.0, rank_low: 0, rank_high: 0, ..row }
+                });
+            }
+        }
+        rows
+    }
+
+    /// Ranks and the best of each draw, those never shown in between.
+    fn places(&self) -> Places {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(STREAM);
+        let (width, draws) = (self.draws.explored().len(), self.draws.len());
+        let alone: f64 = self.groups.iter().map(|group| group.alpha * group.options.len() as f64).sum();
+        let groups: Vec<(f64, usize)> = self.groups.iter().map(|group| (group.alpha, group.ranked.len())).collect();
+        let mut places = Places {
+            ranks: vec![0_u32; draws * width],
+            best: vec![0.0; width],
+            group_ranks: vec![Vec::with_capacity(draws); groups.len()],
+            group_best: vec![0.0; groups.len()],
+            group_strengths: vec![Vec::with_capacity(draws); groups.len()],
+            ln_totals: Vec::with_capacity(draws),
+            averages: Vec::with_capacity(draws),
+        };
+        let mut order = self.ranked.clone();
+        for draw in 0..draws {
+            let Some(eta) = self.draws.ln_lambda(draw) else { continue };
+            let rest = if alone > 0.0 { ln_gamma_draw(alone, &mut rng) } else { f64::NEG_INFINITY };
+            places.ln_totals.push(ln_sum_exp(eta.iter().copied().chain([rest])));
+            let average = self.average(eta);
+            places.averages.push(average);
+            order.sort_unstable_by(|&i, &j| eta[j].total_cmp(&eta[i]).then(i.cmp(&j)));
+            let mut above = Above::new(&groups);
+            for (place, &k) in order.iter().enumerate() {
+                let unseen = above.next(eta[k], &mut rng);
+                places.ranks[draw * width + k] = (place + 1 + unseen) as u32;
+            }
+            if let Some(&k) = order.first() {
+                places.best[k] += chance_above_all(&groups, None, eta[k]);
+            }
+            // One option stands for each group.
+            for g in 0..groups.len() {
+                let own = ln_gamma_draw(groups[g].0, &mut rng);
+                places.group_strengths[g].push(own - average);
+                if groups[g].1 == 0 {
+                    continue;
+                }
+                let explored = order.partition_point(|&k| eta[k] > own);
+                let others = others(&groups, g);
+                let unseen = Above::new(&others).next(own, &mut rng);
+                places.group_ranks[g].push((explored + 1 + unseen) as u32);
+                if explored == 0 {
+                    places.group_best[g] += chance_above_all(&groups, Some(g), own);
+                }
+            }
+        }
+        places
+    }
+
+    /// Average of η over the ranked options with data; without any, of what is expected of the others.
+    fn average(&self, eta: &[f64]) -> f64 {
+        if self.ranked.is_empty() {
+            let counts = self.groups.iter().map(|group| (digamma(group.alpha), group.ranked.len() as f64));
+            let (sum, count) = counts.fold((0.0, 0.0), |(sum, count), (mean, n)| (sum + n * mean, count + n));
+            return if count > 0.0 { sum / count } else { 0.0 };
+        }
+        self.ranked.iter().map(|&k| eta[k]).sum::<f64>() / self.ranked.len() as f64
+    }
+
+    /// Probability that these options are the best so many.
+    pub(super) fn p_top_set(&self, set: &[OptionId]) -> f64 {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(STREAM + 2);
+        let (inside, outside): (Vec<usize>, Vec<usize>) =
+            self.ranked.iter().partition(|&&k| set.contains(&self.draws.explored()[k]));
+        // α of those of the set that were never shown, and how many of each group are not in it.
+        let drawn: Vec<f64> =
+            self.groups.iter().flat_map(|group| group.ranked.iter().filter(|id| set.contains(id)).map(|_| group.alpha)).collect();
+        let left: Vec<(f64, usize)> =
+            self.groups.iter().map(|group| (group.alpha, group.ranked.iter().filter(|id| !set.contains(id)).count())).collect();
+        let mut sum = 0.0;
+        for draw in 0..self.draws.len() {
+            let Some(eta) = self.draws.ln_lambda(draw) else { continue };
+            let mut least = inside.iter().map(|&k| eta[k]).fold(f64::INFINITY, f64::min);
+            for &alpha in &drawn {
+                least = least.min(ln_gamma_draw(alpha, &mut rng));
+            }
+            if outside.iter().all(|&k| eta[k] < least) {
+                sum += if least == f64::INFINITY { 1.0 } else { chance_above_all(&left, None, least) };
+            }
+        }
+        sum / self.draws.len() as f64
+    }
+
+    /// A row with what ranks say; without any, one that takes no place.
+    fn ranked(&self, option: OptionId, mut ranks: Vec<u32>) -> RankedOption {
+        let count = ranks.len().max(1) as f64;
+        // A rank of 0 is none.
+        let p_top = ranks.iter().filter(|&&rank| rank > 0 && rank as usize <= self.top).count() as f64 / count;
+        let last = ranks.len().saturating_sub(1) as f64;
+        let mut at = |p: f64| {
+            let place = (p * last).round() as usize;
+            if ranks.is_empty() { 0 } else { *ranks.select_nth_unstable(place).1 as usize }
+        };
+        RankedOption {
+            option,
+            rank: 0,
+            mean: 0.0,
+            sd: 0.0,
+            low: 0.0,
+            high: 0.0,
+            map: None,
+            strength: 0.0,
+            strength_low: 0.0,
+            strength_high: 0.0,
+            p_best: 0.0,
+            p_top,
+            rank_low: at(self.tail),
+            rank_high: at(1.0 - self.tail),
+            shown: 0.0,
+            chosen: 0.0,
+        }
+    }
+
+    /// Mean shares of the explored options: that of a component is known, within it the draws speak.
+    fn means(&self) -> Vec<f64> {
+        let place = |option: u32| self.draws.explored().binary_search(&OptionId::new(option)).unwrap_or(0);
+        let mut means = vec![0.0; self.draws.explored().len()];
+        let total = self.posterior.total_mass();
+        for component in self.posterior.components() {
+            let places: Vec<usize> = component.options.iter().map(|&option| place(option)).collect();
+            let share = if total > 0.0 { component.mass / total } else { 1.0 };
+            for draw in 0..self.draws.len() {
+                let Some(eta) = self.draws.ln_lambda(draw) else { continue };
+                let ln_total = ln_sum_exp(places.iter().map(|&k| eta[k]));
+                for &k in &places {
+                    means[k] += share * (eta[k] - ln_total).exp() / self.draws.len() as f64;
+                }
+            }
+        }
+        means
+    }
+
+    /// The prior's share of an option never shown: Beta(α, Σα − α).
+    fn prior_row(&self, alpha: f64) -> Interval {
+        let total = self.posterior.total_mass();
+        let mean = alpha / total;
+        match Beta::new(alpha, total - alpha) {
+            Ok(beta) => Interval {
+                mean,
+                sd: (mean * (1.0 - mean) / (total + 1.0)).sqrt(),
+                low: beta.inverse_cdf(self.tail),
+                high: beta.inverse_cdf(1.0 - self.tail),
+            },
+            // The only option there is.
+            Err(_) => Interval { mean: 1.0, sd: 0.0, low: 1.0, high: 1.0 },
+        }
+    }
+}
+
+/// What each draw says of places.
+struct Places {
+    /// Rank of each explored option, draw by draw; 0 if it takes no place.
+    ranks: Vec<u32>,
+    /// How often it is the best.
+    best: Vec<f64>,
+    /// The same for one option of each group never shown.
+    group_ranks: Vec<Vec<u32>>,
+    group_best: Vec<f64>,
+    group_strengths: Vec<Vec<f64>>,
+    /// ln Σλ over all options.
+    ln_totals: Vec<f64>,
+    /// Average η of the ranked options.
+    averages: Vec<f64>,
+}
+
+/// Quantiles at `tail` and 1 − `tail`, linear between neighbours. O(n): the values are left in another order.
+pub(super) fn interval(values: &mut [f64], tail: f64) -> (f64, f64) {
+    let last = (values.len() - 1) as f64;
+    let mut quantile = |p: f64| {
+        let at = p * last;
+        let (_, &mut low, above) = values.select_nth_unstable_by(at.floor() as usize, f64::total_cmp);
+        let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
+        low + at.fract() * (high - low)
+    };
+    (quantile(tail), quantile(1.0 - tail))
+}
+
+struct Interval {
+    mean: f64,
+    sd: f64,
+    low: f64,
+    high: f64,
+}
+
+/// How many options never shown lie above falling levels of λ: in each step those between two levels, jointly right.
+struct Above {
+    /// α, how many are still below, P(λ below the last level), how many are above.
+    groups: Vec<(f64, usize, f64)>,
+    count: usize,
+}
+
+impl Above {
+    fn new(groups: &[(f64, usize)]) -> Self {
+        Self { groups: groups.iter().map(|&(alpha, n)| (alpha, n, 1.0)).collect(), count: 0 }
+    }
+
+    fn next(&mut self, ln_level: f64, rng: &mut ChaCha8Rng) -> usize {
+        for (alpha, below, last) in &mut self.groups {
+            if *below == 0 {
+                continue;
+            }
+            let lower = ln_gamma_cdf(*alpha, ln_level);
+            let between = if *last > 0.0 { (1.0 - lower / *last).clamp(0.0, 1.0) } else { 0.0 };
+            let more = Binomial::new(*below as u64, between).map_or(0, |binomial| binomial.sample(rng) as usize);
+            *below -= more;
+            *last = lower;
+            self.count += more;
+        }
+        self.count
+    }
+}
+
+/// P(no option never shown is above a level), one of a group left out.
+fn chance_above_all(groups: &[(f64, usize)], without: Option<usize>, ln_level: f64) -> f64 {
+    let chance = |(g, &(alpha, n)): (usize, &(f64, usize))| {
+        ln_gamma_cdf(alpha, ln_level).powf((n - usize::from(without == Some(g))) as f64)
+    };
+    groups.iter().enumerate().map(chance).product()
+}
+
+/// Groups with one option of a group left out.
+fn others(groups: &[(f64, usize)], g: usize) -> Vec<(f64, usize)> {
+    groups.iter().enumerate().map(|(i, &(alpha, n))| (alpha, n - usize::from(i == g))).collect()
+}
