@@ -6,6 +6,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::cell::Cell;
+use crate::draws::DrawTable;
+use crate::error::{Outcome, Problem, excerpt, refuse};
 use ::parquet::data_type::{DoubleType, Int64Type};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::properties::WriterProperties;
@@ -14,12 +17,6 @@ use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row as Record};
 use ::parquet::schema::types::Type;
-use unloop::Options;
-use unloop::sampler::Draws;
-
-use crate::cell::Cell;
-use crate::draws::each;
-use crate::error::{Outcome, Problem, excerpt, refuse};
 
 /// Values of a column that are written together, over all columns.
 const ROW_GROUP_VALUES: usize = 1 << 22;
@@ -93,25 +90,27 @@ fn problem(error: &ParquetError) -> Problem {
 }
 
 /// Draws, a column for each option.
-pub(crate) fn write_draws<W: Write + Send>(out: W, options: &Options, draws: &Draws) -> io::Result<()> {
-    write_columns(out, options, draws).map_err(io::Error::other)
+pub(crate) fn write_draws<W: Write + Send, I: Iterator<Item = Vec<f64>>>(out: W, table: DrawTable<'_, I>) -> io::Result<()> {
+    write_columns(out, table).map_err(io::Error::other)
 }
 
-fn write_columns<W: Write + Send>(out: W, options: &Options, draws: &Draws) -> Result<(), ParquetError> {
+fn write_columns<W: Write + Send, I: Iterator<Item = Vec<f64>>>(out: W, table: DrawTable<'_, I>) -> Result<(), ParquetError> {
     use ::parquet::basic::{Repetition, Type as Physical};
     let column =
         |name: &str, kind| Type::primitive_type_builder(name, kind).with_repetition(Repetition::REQUIRED).build().map(Arc::new);
     let mut fields = vec![column("chain", Physical::INT64)?, column("draw", Physical::INT64)?];
-    for (_, name) in options.iter() {
+    for (_, name) in table.options.iter() {
         fields.push(column(name, Physical::DOUBLE)?);
     }
     let schema = Arc::new(Type::group_type_builder("draws").with_fields(fields).build()?);
     let mut writer = SerializedFileWriter::new(out, schema, Arc::new(WriterProperties::default()))?;
-    let together = (ROW_GROUP_VALUES / options.len().max(1)).max(1);
-    let all: Vec<usize> = (0..draws.len()).collect();
-    let mut rows = each(draws);
-    for chunk in all.chunks(together) {
-        let part: Vec<(usize, usize, Vec<f64>)> = rows.by_ref().take(chunk.len()).collect();
+    let together = (ROW_GROUP_VALUES / table.options.len().max(1)).max(1);
+    let mut rows = table.rows();
+    loop {
+        let part: Vec<(usize, usize, Vec<f64>)> = rows.by_ref().take(together).collect();
+        if part.is_empty() {
+            break;
+        }
         let mut group = writer.next_row_group()?;
         let mut place = 0;
         while let Some(mut column) = group.next_column()? {

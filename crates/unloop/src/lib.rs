@@ -4,7 +4,7 @@
 //! [`Posterior`]. From it come the mode ([`Posterior::map`]), means and variances ([`Posterior::moments`]), choice probabilities
 //! ([`Posterior::predict`]), the evidence ([`Posterior::ln_evidence`]) and draws ([`Posterior::sample`]; exact and independent for
 //! nested presentations, [`Posterior::tree`]). Where choices keep coming, [`sampler::BoundedGibbs`] and [`sampler::Smc`] follow them.
-//! [`ranking::Ranking`] is the leaderboard.
+//! [`ranking::Ranking`] is the leaderboard, [`information::inquire`] says what to ask next.
 //!
 //! ```
 //! use unloop::{Options, Posterior, Prior, Statistics};
@@ -44,6 +44,7 @@
 pub mod carlson;
 pub mod diagnostics;
 pub mod estimate;
+pub mod information;
 mod margins;
 mod matrix;
 mod option;
@@ -57,11 +58,11 @@ pub mod sampler;
 mod statistics;
 
 pub use carlson::{IntegralError, IntegralSettings, LnEstimate, Method, Moments, RError};
-pub use estimate::{Laplace, LaplaceError, Map, MapError, MapSettings};
+pub use estimate::{Laplace, LaplaceError, Map, MapError, MapSettings, maximum_likelihood};
 pub use matrix::Matrix;
 pub use option::{MAX_NAME_BYTES, OptionError, OptionId, Options};
 pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
-pub use predict::Prediction;
+pub use predict::{ChoiceInterval, Prediction};
 pub use presentation::{Choice, Presentation, PresentationError};
 pub use prior::{MAX_ALPHA, MIN_ALPHA, Prior, PriorError};
 pub use statistics::{RowError, Statistics, StatisticsError, WEIGHT_UNIT, equal_parts};

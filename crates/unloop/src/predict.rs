@@ -6,13 +6,21 @@
 //! Only the connected components that C touches matter. Exact where C crosses no presentation or those components have at most four
 //! dimensions (for the dual: with C as one more column); otherwise from weighted draws, with a standard error.
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
 use crate::carlson::quadrature::MAX_DIMENSION;
 use crate::carlson::{IntegralError, IntegralSettings, Method, by_quadrature, connected, draws, larger, ln_integral};
 use crate::option::OptionId;
 use crate::posterior::Posterior;
 use crate::posterior::potential::{Potential, ln_sum_exp};
 use crate::presentation::Presentation;
+use crate::ranking::{interval, ln_lambda};
+use crate::sampler::Draws;
 use crate::sampler::tree::Tree;
+
+/// The random stream of options never shown.
+const STREAM: u64 = (1 << 63) + 5;
 
 /// Probabilities that each option of a presentation is the next choice from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,6 +115,37 @@ impl Posterior {
         let place = |option: &OptionId| options.iter().position(|&k| k == u32::from(*option)).map(|i| i as u32);
         let set = presentation.members().iter().filter_map(place).collect();
         (connected(a, columns), set, self.alpha_of(&options))
+    }
+}
+
+/// What draws say of one option's chance to be chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChoiceInterval {
+    /// Mean of θ_k/S_C(θ) over the draws.
+    pub mean: f64,
+    /// Lower end of its interval, with equal tails.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Draws {
+    /// Chances of each option of a presentation (members ascending) to be chosen, with intervals of a probability; none if an option
+    /// is unknown.
+    pub fn choice_intervals(&self, presentation: &Presentation, level: f64) -> Option<Vec<ChoiceInterval>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(STREAM);
+        let members: Vec<Vec<f64>> =
+            presentation.members().iter().map(|&option| ln_lambda(self, option, &mut rng)).collect::<Option<_>>()?;
+        let ln_totals: Vec<f64> = (0..self.len()).map(|draw| ln_sum_exp(members.iter().map(|eta| eta[draw]))).collect();
+        let tail = 0.5 * (1.0 - level);
+        let chances = members.into_iter().map(|eta| {
+            let mut chances: Vec<f64> = eta.iter().zip(&ln_totals).map(|(eta, total)| (eta - total).exp()).collect();
+            let mean = chances.iter().sum::<f64>() / chances.len() as f64;
+            let (low, high) = interval(&mut chances, tail);
+            ChoiceInterval { mean, low, high }
+        });
+        Some(chances.collect())
     }
 }
 

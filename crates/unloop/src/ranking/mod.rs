@@ -36,8 +36,10 @@ use crate::posterior::{Basis, Posterior, PosteriorError};
 use crate::prior::Prior;
 use crate::sampler::{Sample, SampleError, SampleReport, SampleSettings};
 use crate::statistics::Statistics;
+pub(crate) use pairwise::ln_lambda;
 pub use pairwise::{Beats, Pairwise};
 use tally::Tally;
+pub(crate) use tally::interval;
 
 /// What to rank by, and how.
 #[derive(Clone, Debug, PartialEq)]

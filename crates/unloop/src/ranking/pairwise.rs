@@ -68,7 +68,7 @@ impl Pairwise {
 }
 
 /// ln λ of an option in every draw, drawn now if it was never shown.
-fn ln_lambda(draws: &Draws, option: OptionId, rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
+pub(crate) fn ln_lambda(draws: &Draws, option: OptionId, rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
     let width = draws.explored().len();
     if let Ok(place) = draws.explored().binary_search(&option) {
         return Some(draws.ln_lambda.iter().skip(place).step_by(width).copied().collect());

@@ -292,10 +292,10 @@ struct Places {
 }
 
 /// Quantiles at `tail` and 1 − `tail`, linear between neighbours. O(n): the values are left in another order.
-pub(super) fn interval(values: &mut [f64], tail: f64) -> (f64, f64) {
+pub(crate) fn interval(values: &mut [f64], tail: f64) -> (f64, f64) {
     let last = (values.len() - 1) as f64;
     let mut quantile = |p: f64| {
-        let at = p * last;
+        let at = p.clamp(0.0, 1.0) * last;
         let (_, &mut low, above) = values.select_nth_unstable_by(at.floor() as usize, f64::total_cmp);
         let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
         low + at.fract() * (high - low)
