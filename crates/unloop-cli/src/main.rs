@@ -3,27 +3,57 @@
 //! Data goes to standard output, everything else to standard error. The exit code is 0 when it is done, 1 when it ran
 //! and the answer is no, 2 when it could not run.
 
-use clap::Parser;
+mod failure;
+mod figures;
+mod input;
+mod model;
+mod next;
+mod output;
+mod predict;
+mod progress;
+mod rank;
+mod sample;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
 
 /// Show the right few options, learn from what is chosen, never punish what was not shown.
 ///
-/// unloop learns preferences from choices with the Dirichlet-Luce model. The model is the Rust library `unloop`; this
-/// command has no subcommands yet.
+/// unloop learns preferences from choices with the Dirichlet-Luce model: every choice counts together with what was presented.
 #[derive(Debug, Parser)]
 #[command(name = "unloop", version, arg_required_else_help = true, after_help = AFTER_HELP)]
-struct Arguments {}
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Rank(rank::Rank),
+    Next(next::Next),
+    Sample(sample::Sample),
+    Predict(predict::Predict),
+}
 
 const AFTER_HELP: &str = "\
 Examples:
-  unloop --version    Say which version this is
-  unloop --help       Explain more than -h does
+  unloop rank battles.csv                     A leaderboard with intervals
+  unloop next battles.csv --count 5           What to ask next
+  unloop predict battles.csv --presented 'a|b'
+  unloop sample battles.csv --output draws.npy
 
 Exit codes:
   0  done
   1  it ran and the answer is no
   2  it could not run";
 
-fn main() {
-    // Without a subcommand to hand over to, every way through the parser ends in printing and exiting.
-    Arguments::parse();
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Rank(rank) => rank.run(),
+        Command::Next(next) => next.run().map(|()| ExitCode::SUCCESS),
+        Command::Sample(sample) => sample.run().map(|()| ExitCode::SUCCESS),
+        Command::Predict(predict) => predict.run().map(|()| ExitCode::SUCCESS),
+    };
+    result.unwrap_or_else(|error| failure::report(&error))
 }

@@ -51,7 +51,7 @@ fn json_list(text: &str) -> Option<Vec<Cow<'static, str>>> {
 }
 
 /// Names joined by a separator. `\|` is the separator inside a name, `\\` a backslash; any other backslash is itself.
-pub(crate) fn split<'a>(text: &'a str, separator: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
+pub fn split<'a>(text: &'a str, separator: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
     let mut rest = Some(text);
     let plain = !text.contains('\\');
     std::iter::from_fn(move || {

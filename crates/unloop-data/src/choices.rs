@@ -1,6 +1,6 @@
 //! What a row means for the counts: one choice, parts of a tie, the successive choices of a ranking, or nothing.
 
-use unloop::{OptionId, equal_parts};
+use unloop::{OptionError, OptionId, Options, equal_parts};
 
 use crate::rows::{Answer, Row};
 
@@ -42,6 +42,27 @@ pub struct CountSettings {
     pub none: NoChoice,
     /// Bad rows are counted and left out instead of ending it all.
     pub skip_bad: bool,
+}
+
+/// The no-choice option, where choosing nothing counts as one; added to the options if it is not there.
+///
+/// # Errors
+/// If no more options fit.
+pub fn no_choice_option(settings: &CountSettings, options: &mut Options) -> Result<Option<OptionId>, OptionError> {
+    match settings.none {
+        NoChoice::Option => options.intern(NO_CHOICE).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Calls `record` with what was presented, what was chosen from it and the weight, for each choice that a row means.
+pub fn for_each_choice(
+    row: &Row,
+    settings: &CountSettings,
+    none: Option<OptionId>,
+    mut record: impl FnMut(&[OptionId], OptionId, f64),
+) {
+    Choices::new(*settings, none).of(row, &mut record);
 }
 
 /// What kind of answer a row had.

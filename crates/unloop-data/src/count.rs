@@ -8,7 +8,7 @@ use std::thread;
 
 use unloop::{OptionId, Options, Statistics, StatisticsError};
 
-use crate::choices::{Choices, CountSettings, Kind, NO_CHOICE, NoChoice};
+use crate::choices::{Choices, CountSettings, Kind, NO_CHOICE, no_choice_option};
 use crate::error::{Problem, ReadError};
 use crate::pairs::Pairs;
 use crate::rows::{ReadSettings, Row, Rows};
@@ -77,10 +77,7 @@ pub fn count(
     settings: &CountSettings,
 ) -> Result<Counted, ReadError> {
     let failed = |problem| ReadError { file: "the counts".into(), line: None, column: None, problem };
-    let none = match settings.none {
-        NoChoice::Option => Some(options.intern(NO_CHOICE).map_err(|error| failed(Problem::Name { error }))?),
-        _ => None,
-    };
+    let none = no_choice_option(settings, options).map_err(|error| failed(Problem::Name { error }))?;
     let grouped = read.group.is_some();
     let (to_count, batches) = sync_channel::<Batch>(2);
     let (give_back, empty) = channel();

@@ -41,7 +41,8 @@ mod rows;
 mod source;
 mod write;
 
-pub use choices::{CountSettings, NO_CHOICE, NoChoice, Ties};
+pub use cell::split as split_names;
+pub use choices::{CountSettings, NO_CHOICE, NoChoice, Ties, for_each_choice, no_choice_option};
 pub use count::{Counted, Group, MAX_GROUPS, Skipped, count};
 pub use error::{Problem, ReadError};
 pub use layout::Layout;

@@ -115,8 +115,6 @@ impl Rows {
                 let (records, header) = crate::parquet::ParquetRecords::open(&path).map_err(|problem| failed(None, *problem))?;
                 (Records::Parquet(Box::new(records)), header)
             }
-            #[cfg(not(feature = "parquet"))]
-            Content::Parquet(_) => return Err(failed(None, Problem::NoHeader)),
         };
         if settings.separator.is_empty() || settings.separator.contains('\\') {
             let problem = Problem::Kind { value: format!("{:?}", settings.separator), expected: "a separator of names" };

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,7 +26,8 @@ pub(crate) enum Content {
     /// Text, with gzip undone.
     Text(Box<dyn BufRead + Send>),
     /// A Parquet file, which needs to be read from its end.
-    Parquet(PathBuf),
+    #[cfg(feature = "parquet")]
+    Parquet(std::path::PathBuf),
 }
 
 impl Source {
@@ -68,6 +69,7 @@ impl Source {
     fn with_content(
         name: &str,
         size: Option<u64>,
+        #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "only Parquet files are opened again"))]
         path: Option<&Path>,
         mut input: Box<dyn BufRead + Send>,
     ) -> Result<Self, ReadError> {
@@ -79,11 +81,10 @@ impl Source {
                 text.fill_buf().map_err(|error| failed(error.into()))?;
                 Content::Text(Box::new(text))
             }
-            Kind::Parquet => match path {
-                Some(path) if cfg!(feature = "parquet") => Content::Parquet(path.into()),
-                Some(_) => return Err(failed(PARQUET_LEFT_OUT)),
-                None => return Err(failed(PARQUET_STREAM)),
-            },
+            #[cfg(feature = "parquet")]
+            Kind::Parquet => Content::Parquet(path.ok_or_else(|| failed(PARQUET_STREAM))?.into()),
+            #[cfg(not(feature = "parquet"))]
+            Kind::Parquet => return Err(failed(PARQUET_LEFT_OUT)),
             Kind::Other(what) => {
                 return Err(failed(Problem::Form { what, hint: "decompress it first, or compress it with gzip" }));
             }
@@ -93,10 +94,12 @@ impl Source {
     }
 }
 
+#[cfg(not(feature = "parquet"))]
 const PARQUET_LEFT_OUT: Problem = Problem::Form {
     what: "a Parquet file, and this program was built without them",
     hint: "build it with `--features parquet`, or convert the file to CSV",
 };
+#[cfg(feature = "parquet")]
 const PARQUET_STREAM: Problem =
     Problem::Form { what: "a Parquet file, which cannot be read from a stream", hint: "give the name of the file" };
 

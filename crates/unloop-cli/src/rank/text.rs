@@ -1,0 +1,167 @@
+//! The leaderboard as a table for people.
+
+use std::io::{self, Write};
+
+use unloop::ranking::Pairwise;
+
+use super::{Board, Scale};
+use crate::figures::{chance, count, percent, range};
+use crate::model::{evidence_method_name, method_name};
+use crate::output::{print_table, table};
+
+/// Prints a board: its rows, what it rests on, and what else was asked for.
+pub(super) fn board(
+    out: &mut impl Write,
+    board: &Board<'_>,
+    limit: Option<usize>,
+    by: Option<&str>,
+    first: bool,
+) -> io::Result<()> {
+    if !first {
+        writeln!(out)?;
+    }
+    if let (Some(column), Some(group)) = (by, board.group) {
+        writeln!(out, "{column} = {group}\n")?;
+    }
+    rows(out, board, limit)?;
+    footer(out, board, limit)?;
+    if let Some(pairwise) = &board.pairwise {
+        writeln!(out)?;
+        matrix(out, board, pairwise)?;
+    }
+    if let Some(confidence) = board.confidence {
+        let (p, top) = (chance(board.ranking.p_top_set), board.ranking.top);
+        let asked = percent(confidence);
+        let (which, verb) = if top == 1 {
+            ("The first is the true best".to_owned(), "asked for")
+        } else {
+            (format!("The first {top} are the true top {top}"), "asked for")
+        };
+        writeln!(
+            out,
+            "\n{}: {which} with probability {p} ({verb}: {asked})",
+            if board.is_sure() { "Sure" } else { "Not sure yet" }
+        )?;
+    }
+    Ok(())
+}
+
+fn rows(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::Result<()> {
+    let ranking = &board.ranking;
+    let level = format!("{} interval", percent_short(ranking.level));
+    let top = format!("P(top {})", ranking.top);
+    let strength = if board.scale == Scale::Elo { "Elo" } else { "strength" };
+    let mut header = vec!["#", "option", "share", &level, strength, "P(best)", &top, "rank", "shown", "chosen"];
+    let mle = board.mle.as_ref().and_then(|mle| mle.as_ref().ok());
+    if board.mle.is_some() {
+        header.push("MLE");
+    }
+    let mut table = table(&header, &[1]);
+    for row in ranking.options.iter().take(limit.unwrap_or(usize::MAX)) {
+        let strength = board.scale.of(row.strength);
+        let mut cells = vec![
+            row.rank.to_string(),
+            board.name(row.option).to_owned(),
+            percent(row.mean),
+            format!("{} – {}", percent(row.low).trim_end_matches(" %"), percent(row.high)),
+            if board.scale == Scale::Elo { format!("{strength:.0}") } else { format!("{strength:+.2}") },
+            chance(row.p_best),
+            chance(row.p_top),
+            range(row.rank_low, row.rank_high),
+            count(row.shown),
+            count(row.chosen),
+        ];
+        if board.mle.is_some() {
+            cells.push(mle.and_then(|mle| mle[row.option.index()]).map_or(String::new(), percent));
+        }
+        table.add_row(cells);
+    }
+    print_table(out, &table)
+}
+
+fn footer(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::Result<()> {
+    let ranking = &board.ranking;
+    let left = ranking.options.len().saturating_sub(limit.unwrap_or(usize::MAX));
+    if left > 0 {
+        writeln!(out, "… and {left} more")?;
+    }
+    writeln!(out)?;
+    for row in &ranking.unranked {
+        let (low, high) = (percent(row.low), percent(row.high));
+        writeln!(
+            out,
+            "{} is chosen with a share of {} ({low} to {high}) and takes no place",
+            board.name(row.option),
+            percent(row.mean)
+        )?;
+    }
+    let never = ranking.options.iter().filter(|row| row.shown == 0.0).count();
+    let components = match ranking.components {
+        0 => "nothing shown".to_owned(),
+        1 => "all linked".to_owned(),
+        n => format!("{n} groups that nothing links"),
+    };
+    let never = if never == 0 { String::new() } else { format!(", {never} never shown (at their prior)") };
+    writeln!(
+        out,
+        "{} presentations of {} distinct sets, {} options: {components}{never}",
+        count(ranking.presentations),
+        count(ranking.distinct as f64),
+        ranking.options.len()
+    )?;
+    match &ranking.ln_evidence {
+        Some(evidence) if evidence.error.is_finite() => writeln!(
+            out,
+            "ln evidence {:.*} ± {:.1e} ({})",
+            if evidence.error < 1e-3 { 4 } else { 2 },
+            evidence.ln_value,
+            evidence.error,
+            evidence_method_name(evidence.method).replace('_', " ")
+        )?,
+        Some(evidence) => writeln!(out, "ln evidence about {:.0}, its error unknown", evidence.ln_value)?,
+        None => writeln!(out, "ln evidence unknown")?,
+    }
+    if let Some(Err(reason)) = &board.mle {
+        writeln!(out, "MLE: {reason}")?;
+    }
+    let report = &ranking.report;
+    writeln!(
+        out,
+        "{} draws by {}, R-hat {:.3}, effective {}, seed {}, {:.2} s",
+        count(ranking.draws as f64),
+        method_name(report),
+        report.r_hat,
+        count(report.bulk_ess.min(report.tail_ess).round()),
+        ranking.seed,
+        board.seconds
+    )
+}
+
+/// P(row beats column) in percent, with its interval below.
+fn matrix(out: &mut impl Write, board: &Board<'_>, pairwise: &Pairwise) -> io::Result<()> {
+    writeln!(
+        out,
+        "Chance in percent that the row is chosen over the column, and its {} interval",
+        percent_short(board.ranking.level)
+    )?;
+    let numbers: Vec<String> = (1..=pairwise.options.len()).map(|n| n.to_string()).collect();
+    let header: Vec<&str> = ["#", "option"].into_iter().chain(numbers.iter().map(String::as_str)).collect();
+    let mut table = table(&header, &[1]);
+    for (i, &option) in pairwise.options.iter().enumerate() {
+        let mut cells = vec![(i + 1).to_string(), board.name(option).to_owned()];
+        cells.extend(pairwise.beats[i].iter().enumerate().map(|(j, beats)| {
+            let percent = |p: f64| format!("{:.0}", 100.0 * p);
+            if i == j {
+                String::new()
+            } else {
+                format!("{}\n{}–{}", percent(beats.mean), percent(beats.low), percent(beats.high))
+            }
+        }));
+        table.add_row(cells);
+    }
+    print_table(out, &table)
+}
+
+fn percent_short(p: f64) -> String {
+    format!("{} %", (1e6 * p).round() / 1e4)
+}
