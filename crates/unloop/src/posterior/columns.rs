@@ -229,7 +229,9 @@ impl Columns {
     /// Σ_C b_C ln S_C(λ) of several chains side by side.
     pub(crate) fn ln_sums_of_lanes(&self, lambda: &[Lanes]) -> Lanes {
         let (low, high) = bounds(lambda.as_flattened());
-        let most = if low > 1.0 / SAFE_FACTOR && high < SAFE_FACTOR { LN_FACTORS } else { 1 };
+        // So many sums, each between the smallest λ and all of the largest, have a normal product.
+        let reach = low.log10().abs().max((high * self.option_count as f64).log10().abs());
+        let most = ((SAFE_DECADES / reach) as usize).clamp(1, MAX_FACTORS);
         let mut sums = LnSums { lambda, total: [0.0; LANES], weight: 0.0, product: [1.0; LANES], factors: 0, most };
         self.pass(&mut sums);
         sums.flush();
@@ -239,7 +241,7 @@ impl Columns {
     /// The same columns with equal weights next to each other, where that saves logarithms.
     pub(crate) fn by_weight(&self) -> Cow<'_, Self> {
         let runs = |weights: &[f64]| 1 + weights.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        let is_good = |group: &Group| runs(&group.weights) * LN_FACTORS <= group.weights.len().max(LN_FACTORS);
+        let is_good = |group: &Group| runs(&group.weights) * MAX_FACTORS <= group.weights.len().max(MAX_FACTORS);
         if self.groups.iter().all(is_good) {
             return Cow::Borrowed(self);
         }
@@ -357,9 +359,9 @@ impl Visitor for Rates<'_> {
     }
 }
 
-/// Factors of a product before its logarithm is taken, and the λ up to which the product of so many sums of them is a normal number.
-const LN_FACTORS: usize = 8;
-const SAFE_FACTOR: f64 = 1e30;
+/// Factors of a product before its logarithm is taken, at most; it has to stay within so many decades of 1.
+const MAX_FACTORS: usize = 32;
+const SAFE_DECADES: f64 = 300.0;
 
 /// Columns of equal weight next to each other share a logarithm: b ln S + b ln S' = b ln SS'.
 struct LnSums<'a> {
