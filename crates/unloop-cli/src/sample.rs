@@ -43,6 +43,9 @@ pub(crate) struct Sample {
     format: Option<FormatFlag>,
 }
 
+/// Fewer particles lose their way, however few draws are wanted.
+const MIN_PARTICLES: usize = 1_000;
+
 const EXAMPLES: &str = "\
 Examples:
   unloop sample battles.csv > draws.csv
@@ -156,6 +159,7 @@ impl Sample {
         let (ess, evidence) = (smc.ess(), smc.ln_evidence());
         let theta = (0..chains * draws).map(|_| smc.theta());
         self.write(format, DrawTable { options: &options, chains, draws, theta })?;
+        let evidence = evidence.filter(|evidence| evidence.error.is_finite());
         let evidence = evidence.map_or(String::new(), |e| format!(", ln evidence {:.2} ± {:.2}", e.ln_value, e.error));
         eprintln!(
             "{} draws by smc from {} effective particles, resampled {moves} times{evidence}, seed {}",
@@ -167,7 +171,7 @@ impl Sample {
     }
 
     fn start(&self, prior: &Prior, options: &Options, particles: usize) -> Result<Smc> {
-        let settings = SmcSettings { particles: particles.max(1), seed: self.model.seed, ..SmcSettings::default() };
+        let settings = SmcSettings { particles: particles.max(MIN_PARTICLES), seed: self.model.seed, ..SmcSettings::default() };
         Ok(Smc::new(prior, options.len(), settings)?)
     }
 

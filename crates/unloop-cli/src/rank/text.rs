@@ -30,18 +30,10 @@ pub(super) fn board(
         matrix(out, board, pairwise)?;
     }
     if let Some(confidence) = board.confidence {
-        let (p, top) = (chance(board.ranking.p_top_set), board.ranking.top);
-        let asked = percent(confidence);
-        let (which, verb) = if top == 1 {
-            ("The first is the true best".to_owned(), "asked for")
-        } else {
-            (format!("The first {top} are the true top {top}"), "asked for")
-        };
-        writeln!(
-            out,
-            "\n{}: {which} with probability {p} ({verb}: {asked})",
-            if board.is_sure() { "Sure" } else { "Not sure yet" }
-        )?;
+        let (p, top) = (chance(board.ranking.p_top_set), board.ranking.top.min(board.ranking.options.len()));
+        let verdict = if board.is_sure() { "Sure" } else { "Not sure yet" };
+        let which = if top == 1 { "the first is the best".to_owned() } else { format!("the first {top} are the best {top}") };
+        writeln!(out, "\n{verdict}: {which} with probability {p}, asked for {}", percent_short(confidence))?;
     }
     Ok(())
 }
@@ -64,7 +56,7 @@ fn rows(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::Re
             board.name(row.option).to_owned(),
             percent(row.mean),
             format!("{} – {}", percent(row.low).trim_end_matches(" %"), percent(row.high)),
-            if board.scale == Scale::Elo { format!("{strength:.0}") } else { format!("{strength:+.2}") },
+            if board.scale == Scale::Elo { format!("{strength:.0}") } else { signed(strength) },
             chance(row.p_best),
             chance(row.p_top),
             range(row.rank_low, row.rank_high),
@@ -97,8 +89,9 @@ fn footer(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::
     }
     let never = ranking.options.iter().filter(|row| row.shown == 0.0).count();
     let components = match ranking.components {
-        0 => "nothing shown".to_owned(),
-        1 => "all linked".to_owned(),
+        0 => "no choice counts".to_owned(),
+        1 if never == 0 => "all linked".to_owned(),
+        1 => "those shown all linked".to_owned(),
         n => format!("{n} groups that nothing links"),
     };
     let never = if never == 0 { String::new() } else { format!(", {never} never shown (at their prior)") };
@@ -160,6 +153,11 @@ fn matrix(out: &mut impl Write, board: &Board<'_>, pairwise: &Pairwise) -> io::R
         table.add_row(cells);
     }
     print_table(out, &table)
+}
+
+/// A number around 0, which itself has no sign.
+fn signed(x: f64) -> String {
+    if x.abs() < 0.005 { "0.00".into() } else { format!("{x:+.2}") }
 }
 
 fn percent_short(p: f64) -> String {

@@ -201,7 +201,7 @@ impl Ranking {
             draws: sample.draws.len(),
             presentations: statistics.total(),
             distinct: statistics.distinct(),
-            components: posterior.components().len(),
+            components: statistics.components().len(),
             top: settings.top,
             level,
             seed: settings.sample.seed,
