@@ -88,7 +88,11 @@ impl<W: Write> Writer<W> {
         let (presented, chosen, tied) = (names(presented)?, names(chosen)?, names(tied)?);
         match self.format {
             WriteFormat::Csv => {
-                let joined = |names: &[&str]| names.iter().map(|name| escape(name, "|")).collect::<Vec<_>>().join("|");
+                let joined = |names: &[&str]| {
+                    let text = names.iter().map(|name| escape(name, "|")).collect::<Vec<_>>().join("|");
+                    // What looks like a JSON array would be read as one.
+                    if text.starts_with('[') && text.ends_with(']') { json!(names).to_string() } else { text }
+                };
                 let fields = [joined(&presented), joined(&chosen), joined(&tied), count.to_string()];
                 let fields = fields.iter().map(String::as_str).chain([row.user.as_str(), row.time.as_str()]);
                 let line = fields.map(quoted).collect::<Vec<_>>().join(",");
