@@ -125,8 +125,12 @@ impl<'a> Tally<'a> {
 
     /// Ranks and the best of each draw, those never shown in between.
     fn places(&self) -> Places {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        rng.set_stream(STREAM);
+        // Shares have a stream of their own, so that they do not depend on who takes a place.
+        let [mut rng, mut share_rng] = [STREAM, STREAM + 5].map(|stream| {
+            let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+            rng.set_stream(stream);
+            rng
+        });
         let (width, draws) = (self.draws.explored().len(), self.draws.len());
         let alone: f64 = self.groups.iter().map(|group| group.alpha * group.options.len() as f64).sum();
         let groups: Vec<(f64, usize)> = self.groups.iter().map(|group| (group.alpha, group.ranked.len())).collect();
@@ -142,7 +146,7 @@ impl<'a> Tally<'a> {
         let mut order = self.ranked.clone();
         for draw in 0..draws {
             let Some(eta) = self.draws.ln_lambda(draw) else { continue };
-            let rest = if alone > 0.0 { ln_gamma_draw(alone, &mut rng) } else { f64::NEG_INFINITY };
+            let rest = if alone > 0.0 { ln_gamma_draw(alone, &mut share_rng) } else { f64::NEG_INFINITY };
             places.ln_totals.push(ln_sum_exp(eta.iter().copied().chain([rest])));
             let average = self.average(eta);
             places.averages.push(average);
