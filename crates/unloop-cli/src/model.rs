@@ -15,7 +15,7 @@ use crate::input::read_weights;
 #[command(next_help_heading = "Model")]
 pub(crate) struct Model {
     /// Prior weight α of every option; below 1 a few options are expected to take it all, above 1 all to be alike
-    #[arg(long, value_name = "ALPHA", default_value_t = 1.0)]
+    #[arg(long, value_name = "ALPHA", default_value_t = 1.0, value_parser = weight)]
     prior: f64,
 
     /// CSV file `option,alpha` with weights of some options
@@ -23,16 +23,36 @@ pub(crate) struct Model {
     prior_file: Option<PathBuf>,
 
     /// Draws of each chain
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = at_least_one)]
     draws: usize,
 
     /// Chains
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = at_least_one)]
     chains: usize,
 
     /// Seed of every random number: the same seed gives the same answer
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+/// A probability that is neither 0 nor 1.
+pub(crate) fn probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(p) if p > 0.0 && p < 1.0 => Ok(p),
+        _ => Err("it must be above 0 and below 1".into()),
+    }
+}
+
+/// A count that is not 0.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse::<usize>().ok().filter(|&n| n > 0).ok_or_else(|| "it must be a whole number of at least 1".into())
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(alpha) if (MIN_ALPHA..=MAX_ALPHA).contains(&alpha) => Ok(alpha),
+        _ => Err(format!("it must be a number from {MIN_ALPHA:e} to {MAX_ALPHA:e}")),
+    }
 }
 
 /// How to draw.
@@ -128,7 +148,9 @@ pub(crate) fn evidence_method_name(method: Method) -> &'static str {
 /// Warns of draws that are not good, and of groups that nothing links.
 pub(crate) fn warn(report: &SampleReport, statistics: &Statistics, options: &Options, context: &str) {
     let context = if context.is_empty() { String::new() } else { format!("{context}: ") };
-    if !report.is_good() {
+    if !report.r_hat.is_finite() {
+        eprintln!("warning: {context}the draws are too few to judge; ask for more with --draws");
+    } else if !report.is_good() {
         eprintln!(
             "warning: {context}the draws are worth little: R-hat {:.3}, {:.0} effective; try more --draws, or another --method",
             report.r_hat,

@@ -13,10 +13,9 @@ use unloop::{OptionId, Presentation};
 use crate::failure::failure;
 use crate::figures::{chance, count};
 use crate::input::{Columns, Input};
-use crate::model::{self, MethodFlag, Model};
+use crate::model::{self, MethodFlag, Model, at_least_one};
 use crate::output::{print_json, print_table, table};
 use crate::progress::Progress;
-use crate::rank::at_least_one;
 
 /// Say what to present next, and why
 ///
@@ -78,6 +77,7 @@ struct Proposal {
 
 impl Next {
     pub(crate) fn run(self) -> Result<()> {
+        let settings = self.model.sample_settings(self.method)?;
         let mut loaded = self.input.load(&self.columns, None)?;
         let prior = self.model.prior(&mut loaded.options)?;
         let mut statistics = loaded.counted.statistics().clone();
@@ -85,7 +85,7 @@ impl Next {
         let none: Vec<OptionId> = loaded.counted.none.into_iter().collect();
         let settings = RankingSettings {
             top: self.size,
-            sample: self.model.sample_settings(self.method)?,
+            sample: settings,
             evidence_draws: None,
             unranked: none.clone(),
             ..RankingSettings::default()

@@ -10,10 +10,9 @@ use unloop::{OptionId, Options, Posterior, Presentation};
 use crate::failure::failure;
 use crate::figures::percent;
 use crate::input::{Columns, Input};
-use crate::model::{self, MethodFlag, Model, evidence_method_name};
+use crate::model::{self, MethodFlag, Model, evidence_method_name, probability};
 use crate::output::{print_json, print_table, table};
 use crate::progress::Progress;
-use crate::rank::probability;
 
 /// Predict what is chosen when certain options are presented
 ///
@@ -69,6 +68,7 @@ struct Chance {
 impl Predict {
     pub(crate) fn run(self) -> Result<()> {
         let columns = Columns { presented: self.presented_column.clone(), chosen: self.chosen_column.clone() };
+        let settings = self.model.sample_settings(self.method)?;
         let mut loaded = self.input.load(&columns, None)?;
         let prior = self.model.prior(&mut loaded.options)?;
         let mut statistics = loaded.counted.statistics().clone();
@@ -77,7 +77,7 @@ impl Predict {
             self.presented.iter().map(|text| self.set(text, &loaded.options, loaded.counted.none)).collect::<Result<_>>()?;
         let progress = Progress::working("drawing from the posterior");
         let posterior = Posterior::new(&prior, &statistics)?;
-        let sample = posterior.sample(&self.model.sample_settings(self.method)?)?;
+        let sample = posterior.sample(&settings)?;
         drop(progress);
         model::warn(&sample.report, &statistics, &loaded.options, "");
         let mut out = BufWriter::new(std::io::stdout().lock());

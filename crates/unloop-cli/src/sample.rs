@@ -75,6 +75,7 @@ impl FormatFlag {
         }
     }
 
+    #[cfg_attr(feature = "parquet", expect(clippy::unnecessary_wraps, reason = "without the feature it can fail"))]
     fn format(self) -> Result<DrawFormat> {
         match self {
             Self::Csv => Ok(DrawFormat::Csv),
@@ -121,12 +122,15 @@ impl Sample {
         let table = DrawTable { options: &loaded.options, chains: draws.chains(), draws: draws.draws(), theta };
         self.write(format, table)?;
         eprintln!(
-            "{} draws by {}, R-hat {:.3}, effective {} (bulk) and {} (tails), seed {}",
+            "{} draws by {}, {}seed {}",
             count(draws.len() as f64),
             method_name(report),
-            report.r_hat,
-            count(report.bulk_ess.round()),
-            count(report.tail_ess.round()),
+            if report.r_hat.is_finite() {
+                let [bulk, tails] = [report.bulk_ess, report.tail_ess].map(|ess| count(ess.round()));
+                format!("R-hat {:.3}, effective {bulk} (bulk) and {tails} (tails), ", report.r_hat)
+            } else {
+                String::new()
+            },
             self.model.seed
         );
         Ok(())

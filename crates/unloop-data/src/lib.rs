@@ -46,6 +46,8 @@ pub use choices::{CountSettings, NO_CHOICE, NoChoice, Ties, for_each_choice, no_
 pub use count::{Counted, Group, MAX_GROUPS, Skipped, count};
 pub use error::{Problem, ReadError};
 pub use layout::Layout;
+#[doc(hidden)] // For the benchmark alone.
+pub use pairs::Pairs;
 pub use rows::{Answer, MAX_COUNT, ReadSettings, Row, Rows};
 pub use source::Source;
 pub use write::{WriteFormat, Writer};

@@ -11,7 +11,7 @@ const MOST: usize = 2_048;
 
 /// Counts of pairs among the first options, and of choices from them.
 #[derive(Default)]
-pub(crate) struct Pairs {
+pub struct Pairs {
     /// μ({i, j}) for j < i at i(i−1)/2 + j.
     presented: Vec<f64>,
     chosen: Vec<f64>,
@@ -19,14 +19,14 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     /// Makes room for options, as far as they have a place.
-    pub(crate) fn grow(&mut self, option_count: usize) {
+    pub fn grow(&mut self, option_count: usize) {
         let count = option_count.min(MOST).max(self.chosen.len());
         self.chosen.resize(count, 0.0);
         self.presented.resize(count * count.saturating_sub(1) / 2, 0.0);
     }
 
     /// Counts a choice if it is of a pair that has a place here.
-    pub(crate) fn record(&mut self, members: &[OptionId], option: OptionId, weight: f64) -> bool {
+    pub fn record(&mut self, members: &[OptionId], option: OptionId, weight: f64) -> bool {
         let &[x, y] = members else { return false };
         let (low, high) = (x.min(y).index(), x.max(y).index());
         if high >= self.chosen.len() {
@@ -38,7 +38,10 @@ impl Pairs {
     }
 
     /// The counts as statistics.
-    pub(crate) fn into_statistics(self) -> Result<Statistics, StatisticsError> {
+    ///
+    /// # Errors
+    /// If they do not add up, which they do.
+    pub fn into_statistics(self) -> Result<Statistics, StatisticsError> {
         let pairs = (1..self.chosen.len()).flat_map(|high| (0..high).map(move |low| (low, high)));
         let counted = pairs.zip(&self.presented).filter(|&(_, &count)| count > 0.0);
         let id = |index: usize| OptionId::new(index as u32);

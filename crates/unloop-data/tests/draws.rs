@@ -86,7 +86,8 @@ mod parquet_files {
         for (i, row) in rows.iter().enumerate() {
             let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(names, [&["chain", "draw"], &NAMES[..]].concat());
-            assert_eq!((&row[0].1, &row[1].1), (&Field::Long(i as i64 / 2), &Field::Long(i as i64 % 2)));
+            let place = i64::try_from(i).expect("few");
+            assert_eq!((&row[0].1, &row[1].1), (&Field::Long(place / 2), &Field::Long(place % 2)));
             assert_eq!(row[2..].iter().map(|(_, field)| field.clone()).collect::<Vec<_>>(), THETA[i].map(Field::Double));
         }
     }

@@ -55,9 +55,9 @@ fn all(text: impl AsRef<[u8]>) -> Vec<String> {
     rows.iter().map(|row| shown(&options, row)).collect()
 }
 
-fn counted(text: &str, settings: &CountSettings) -> (Options, Counted) {
+fn counted(text: &str, settings: CountSettings) -> (Options, Counted) {
     let mut options = Options::new();
-    let counted = count([Ok(source(text))], &mut options, &ReadSettings::default(), settings).expect("good rows");
+    let counted = count([Ok(source(text))], &mut options, &ReadSettings::default(), &settings).expect("good rows");
     (options, counted)
 }
 
@@ -235,7 +235,7 @@ fn an_endless_row_ends() {
 #[test]
 fn skipped_rows_leave_no_trace() {
     let text = "presented,chosen\na|b,a\nnew|other,third\na|c,c\na|b\n";
-    let (options, counted) = counted(text, &CountSettings { skip_bad: true, ..CountSettings::default() });
+    let (options, counted) = counted(text, CountSettings { skip_bad: true, ..CountSettings::default() });
     assert_eq!(options.iter().map(|(_, name)| name).collect::<Vec<_>>(), ["a", "b", "c"]);
     assert_eq!((counted.rows, counted.skipped.count), (2, 2));
     assert_eq!(counted.skipped.first.iter().map(|error| error.line).collect::<Vec<_>>(), [Some(3), Some(5)]);
@@ -245,7 +245,7 @@ fn skipped_rows_leave_no_trace() {
 fn ties_and_no_choice_count_as_asked() {
     let text = "model_a,model_b,winner\nx,y,tie\nx,y,\nx,y,x\n";
     let chosen = |ties, none| {
-        let (options, counted) = counted(text, &CountSettings { ties, none, skip_bad: false });
+        let (options, counted) = counted(text, CountSettings { ties, none, skip_bad: false });
         let of = |name: &str| options.get(name).map_or(0.0, |id| counted.statistics().chosen(id));
         (of("x"), of("y"), of("(none)"))
     };
@@ -278,7 +278,7 @@ fn groups_are_told_apart_and_share_their_options() {
 #[test]
 fn pairs_in_the_table_and_beyond_it_are_counted_alike() {
     const OPTIONS: u32 = 2_100;
-    let mut text = String::from("model_a,model_b,winner\n");
+    let mut text = b"model_a,model_b,winner\n".to_vec();
     let mut expected = Statistics::new(OPTIONS as usize);
     let mut options = Options::from_names((0..OPTIONS).map(|k| format!("m{k}"))).expect("names");
     let mut state = 1_u32;
@@ -293,7 +293,7 @@ fn pairs_in_the_table_and_beyond_it_are_counted_alike() {
             1 => ("model_b", vec![(b, 1.0)]),
             _ => ("model_a", vec![(a, 1.0)]),
         };
-        text.push_str(&format!("m{a},m{b},{winner}\n"));
+        writeln!(text, "m{a},m{b},{winner}").expect("memory");
         for (option, part) in parts {
             expected.record([OptionId::new(a), OptionId::new(b)], OptionId::new(option), part).expect("recorded");
         }

@@ -112,6 +112,10 @@ fn extremes_have_a_ranking() {
             assert!(row.p_top == 1.0 && row.rank_low >= 1 && row.rank_high <= 5 && row.rank_low <= row.rank_high, "{row:?}");
         }
     }
+    // Options never shown that were the best of no draw still have what the others leave.
+    let counts = statistics(300, &[(&[0, 1], &[3.0, 900.0])]);
+    let ranking = Ranking::new(&Prior::symmetric(0.05).unwrap(), &counts, &settings(50, 1)).unwrap();
+    assert!((ranking.options.iter().map(|row| row.p_best).sum::<f64>() - 1.0).abs() < 1e-9);
     let alone = Ranking::new(&Prior::default(), &Statistics::new(1), &settings(10, 1)).unwrap();
     assert_eq!((alone.options[0].mean, alone.options[0].p_best, alone.options[0].rank_high), (1.0, 1.0, 1));
     for level in [0.0, 1.0, f64::NAN] {

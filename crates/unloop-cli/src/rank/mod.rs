@@ -16,7 +16,7 @@ use unloop::{MapError, OptionId, Options, Prior, Statistics, maximum_likelihood}
 
 use crate::failure::failure;
 use crate::input::{Columns, Input};
-use crate::model::{self, MethodFlag, Model, listed};
+use crate::model::{self, MethodFlag, Model, at_least_one, listed, probability};
 use crate::output::print_json;
 use crate::progress::Progress;
 
@@ -67,7 +67,7 @@ pub(crate) struct Rank {
     #[arg(long, value_name = "confidence=P", value_parser = confidence)]
     until: Option<f64>,
 
-    /// Print only the first N rows of the table
+    /// Show only the first N rows, in tables and pictures
     #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Output")]
     limit: Option<usize>,
 
@@ -110,17 +110,6 @@ impl Scale {
     }
 }
 
-pub(crate) fn probability(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(p) if p > 0.0 && p < 1.0 => Ok(p),
-        _ => Err("it must be above 0 and below 1".into()),
-    }
-}
-
-pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse::<usize>().ok().filter(|&n| n > 0).ok_or_else(|| "it must be a whole number of at least 1".into())
-}
-
 fn at_least_two(text: &str) -> Result<usize, String> {
     text.parse::<usize>().ok().filter(|&n| n > 1).ok_or_else(|| "it must be a whole number of at least 2".into())
 }
@@ -159,12 +148,13 @@ impl Board<'_> {
 impl Rank {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let began = Instant::now();
+        let sample = self.model.sample_settings(self.method)?;
         let mut loaded = self.input.load(&self.columns, self.by.as_deref())?;
         let prior = self.model.prior(&mut loaded.options)?;
         let settings = RankingSettings {
             top: self.top,
             level: self.level,
-            sample: self.model.sample_settings(self.method)?,
+            sample,
             unranked: loaded.counted.none.into_iter().collect(),
             ..RankingSettings::default()
         };
@@ -179,7 +169,7 @@ impl Rank {
             (board.group, board.seconds) = (name, began.elapsed().as_secs_f64());
             sure &= board.is_sure();
             if let Some(path) = &self.plot {
-                picture::draw(path, &board)?;
+                picture::draw(path, &board, self.limit)?;
             }
             if self.json {
                 documents.push(document::ranking(&board, self.scale));
@@ -230,7 +220,7 @@ impl Rank {
 fn why_no_maximum(error: &MapError, options: &Options) -> String {
     match error {
         MapError::AtZero { options: never } => {
-            format!("none exists: {} never won against the others, so that its strength would be 0", listed(never, options))
+            format!("none exists: {} never won against the others and would have no strength at all", listed(never, options))
         }
         MapError::Undetermined { groups } => {
             let firsts: Vec<OptionId> = groups.iter().filter_map(|group| group.first().copied()).collect();

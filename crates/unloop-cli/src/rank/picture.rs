@@ -18,18 +18,19 @@ pub(super) fn path(text: &str) -> Result<PathBuf, String> {
 }
 
 /// Draws a board into a file: who beats whom if that was asked for, else all options.
-pub(super) fn draw(path: &Path, board: &Board<'_>) -> Result<()> {
-    let picture = if board.pairwise.is_some() { matrix(board) } else { forest(board) }.context("nothing to draw")?;
+pub(super) fn draw(path: &Path, board: &Board<'_>, limit: Option<usize>) -> Result<()> {
+    let picture = if board.pairwise.is_some() { matrix(board) } else { forest(board, limit) }.context("nothing to draw")?;
     let is_png = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("png"));
     let bytes = if is_png { picture.png().context("no picture")? } else { picture.into_svg().into_bytes() };
     std::fs::write(path, bytes).map_err(|error| cannot_write(path, &error))
 }
 
-fn forest(board: &Board<'_>) -> Result<Picture> {
+fn forest(board: &Board<'_>, limit: Option<usize>) -> Result<Picture> {
     let ranking = &board.ranking;
     let rows: Vec<ForestRow> = ranking
         .options
         .iter()
+        .take(limit.unwrap_or(usize::MAX))
         .map(|row| ForestRow {
             name: board.name(row.option).to_owned(),
             mean: row.mean,
@@ -39,11 +40,13 @@ fn forest(board: &Board<'_>) -> Result<Picture> {
             unseen: row.shown == 0.0,
         })
         .collect();
-    let equal = 1.0 / (rows.len() + ranking.unranked.len()) as f64;
+    let equal = 1.0 / (ranking.options.len() + ranking.unranked.len()) as f64;
+    let left = ranking.options.len() - rows.len();
     let mut forest = Forest::new("Leaderboard", rows);
     forest.subtitle = Some(basis(board));
     forest.legend = format!("posterior mean and {} % interval", 100.0 * ranking.level);
     forest.reference = Some(Reference { value: equal, label: "equal share".into() });
+    forest.footer = (left > 0).then(|| format!("… and {left} more"));
     Ok(forest.draw()?)
 }
 

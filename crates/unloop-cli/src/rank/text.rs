@@ -97,9 +97,10 @@ fn footer(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::
     let never = if never == 0 { String::new() } else { format!(", {never} never shown (at their prior)") };
     writeln!(
         out,
-        "{} presentations of {} distinct sets, {} options: {components}{never}",
+        "{} presentations of {} distinct {}, {} options: {components}{never}",
         count(ranking.presentations),
         count(ranking.distinct as f64),
+        if ranking.distinct == 1 { "set" } else { "sets" },
         ranking.options.len()
     )?;
     match &ranking.ln_evidence {

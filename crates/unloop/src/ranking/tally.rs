@@ -91,6 +91,12 @@ impl<'a> Tally<'a> {
         });
         // What the explored options leave belongs to the others.
         let left = (1.0 - rows.iter().map(|row| row.p_best).sum::<f64>()).max(0.0);
+        // Between groups by lazy draws; where none of these was ever the best, by their weights.
+        let group_best = if group_best.iter().any(|&best| best > 0.0) {
+            group_best
+        } else {
+            self.groups.iter().map(|group| group.alpha).collect()
+        };
         let found: f64 = group_best.iter().zip(&self.groups).map(|(best, group)| best * group.ranked.len() as f64).sum();
         let parts = group_ranks.into_iter().zip(group_best).zip(group_strengths);
         for (group, ((ranks, best), mut strengths)) in self.groups.iter().zip(parts) {
