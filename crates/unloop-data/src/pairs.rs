@@ -1,7 +1,7 @@
 //! Pairs counted in a table instead of by hash.
 //!
 //! Battles are pairs of few options, and many. With the counts in a triangle, a battle is one addition at a place computed from its
-//! two options; the general way hashes, looks up and compares. Counting 10⁷ battles among 1 000 options takes a tenth of the time
+//! two options; the general way hashes, looks up and compares. Counting 10⁷ battles among 1 000 options takes a twentieth of the time
 //! (`cargo bench -p unloop-data --bench read`).
 
 use unloop::{OptionId, Statistics, StatisticsError};
