@@ -245,3 +245,29 @@ fn groups_have_tables_of_their_own() {
     let text = String::from_utf8_lossy(&csv.stdout).into_owned();
     assert!(text.starts_with("user,option,rank,mean,") && text.lines().count() == 5, "{text}");
 }
+
+/// The picture and the table in the README are what its commands give.
+#[test]
+fn the_readme_shows_what_its_commands_give() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let picture = Temporary::new("leaderboard.svg");
+    let battles = root.join("examples/llm-battles.csv.gz");
+    let battles = battles.to_str().expect("UTF-8");
+    let output = unloop(&["rank", battles, "--limit", "20", "--plot", picture.text()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let drawn = std::fs::read_to_string(&picture.0).expect("a picture");
+    let shown = std::fs::read_to_string(root.join("docs/leaderboard.svg")).expect("the picture of the README");
+    assert!(
+        drawn == shown,
+        "draw it anew: cargo run --release -- rank examples/llm-battles.csv.gz --limit 20 --plot docs/leaderboard.svg"
+    );
+
+    let readme = std::fs::read_to_string(root.join("README.md")).expect("a README");
+    let block = |fence: &str| readme.split(fence).nth(1).and_then(|rest| rest.split("```").next()).expect("a block").to_owned();
+    let lunch = Temporary::with("lunch.csv", block("```csv\n").as_str());
+    let menu = Temporary::with("menu.txt", "curry\n");
+    let output = unloop(&["rank", lunch.text(), "--options", menu.text()]);
+    let table = block("$ unloop rank lunch.csv --options menu.txt\n");
+    let found = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(found.starts_with(&table), "{found}\nis not\n{table}");
+}
