@@ -52,6 +52,7 @@ impl Progress {
             if let Ok(style) = ProgressStyle::with_template(style) {
                 bar.set_style(style);
             }
+            update(&bar);
             bar.set_message(what);
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 update(&bar);

@@ -7,7 +7,7 @@ use unloop::ranking::Pairwise;
 use super::{Board, Scale};
 use crate::figures::{chance, count, percent, range};
 use crate::model::{evidence_method_name, method_name};
-use crate::output::{print_table, table};
+use crate::output::{print_fitted, print_table, table};
 
 /// Prints a board: its rows, what it rests on, and what else was asked for.
 pub(super) fn board(
@@ -48,7 +48,7 @@ fn rows(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::Re
     if board.mle.is_some() {
         header.push("MLE");
     }
-    let mut table = table(&header, &[1]);
+    let mut rows = Vec::new();
     for row in ranking.options.iter().take(limit.unwrap_or(usize::MAX)) {
         let strength = board.scale.of(row.strength);
         let mut cells = vec![
@@ -66,9 +66,9 @@ fn rows(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::Re
         if board.mle.is_some() {
             cells.push(mle.and_then(|mle| mle[row.option.index()]).map_or(String::new(), percent));
         }
-        table.add_row(cells);
+        rows.push(cells);
     }
-    print_table(out, &table)
+    print_fitted(out, &header, &rows, &["chosen", "shown", strength, &top, "rank", "#", "P(best)"])
 }
 
 fn footer(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::Result<()> {
