@@ -21,11 +21,17 @@ pub(crate) struct Progress {
 impl Progress {
     /// Bytes read, of how many if that is known.
     pub(crate) fn reading(read: Arc<AtomicU64>, total: Option<u64>) -> Self {
-        let style = match total {
-            Some(_) => "{msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-            None => "{msg} {spinner} {bytes}, {bytes_per_sec}",
-        };
-        Self::start("reading", style, total, move |bar| bar.set_position(read.load(Ordering::Relaxed)))
+        let style = if total.is_some() { "{msg} {bar:30} {bytes} of {total_bytes}" } else { "{msg} {spinner} {bytes}" };
+        // The line appears late: speed and what is left are counted from the beginning.
+        let began = Instant::now();
+        Self::start("reading", style, total, move |bar| {
+            let bytes = read.load(Ordering::Relaxed);
+            let speed = bytes as f64 / began.elapsed().as_secs_f64().max(1e-3);
+            let left = total
+                .map_or(String::new(), |total| format!(", {:.0} s left", total.saturating_sub(bytes) as f64 / speed.max(1.0)));
+            bar.set_position(bytes);
+            bar.set_message(format!("reading, {:.0} MB/s{left}", speed / 1e6));
+        })
     }
 
     /// Something that takes its time.
@@ -52,8 +58,8 @@ impl Progress {
             if let Ok(style) = ProgressStyle::with_template(style) {
                 bar.set_style(style);
             }
-            update(&bar);
             bar.set_message(what);
+            update(&bar);
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 update(&bar);
                 bar.tick();
