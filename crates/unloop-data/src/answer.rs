@@ -105,23 +105,18 @@ pub(crate) fn winner(cell: &Cell<'_>, sides: &[Side; 2], members: &Members<'_>) 
         return cell.one().map(|_| Answer::Nothing);
     };
     let pair = [members.presented[0], members.presented[1]];
-    for (side, id) in sides.iter().zip(pair) {
-        // Most files say it in these very words.
-        if **text == *side.words[0] {
-            return Ok(Answer::Chosen(id));
-        }
-    }
-    if let Some(&id) = pair.iter().find(|&&id| *members.name(id) == **text) {
-        return Ok(Answer::Chosen(id));
-    }
-    if **text == *"tie" {
-        return Ok(Answer::AllTied);
-    }
     let word = text.trim().to_lowercase();
-    for (side, id) in sides.iter().zip(pair) {
-        if side.words.contains(&word) {
-            return Ok(Answer::Chosen(id));
+    let by_name = pair.iter().copied().find(|&id| *members.name(id) == **text);
+    let by_side = sides.iter().zip(pair).find(|(side, _)| side.words.contains(&word)).map(|(_, id)| id);
+    match (by_name, by_side) {
+        (Some(name), Some(side)) if name != side => {
+            return refuse(Problem::Kind {
+                value: format!("{:?}", excerpt(text)),
+                expected: "clear: it names one competitor and the side of the other",
+            });
         }
+        (Some(id), _) | (None, Some(id)) => return Ok(Answer::Chosen(id)),
+        (None, None) => {}
     }
     if is_tie(&word) {
         return Ok(Answer::AllTied);

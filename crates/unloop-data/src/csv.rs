@@ -116,7 +116,7 @@ impl CsvRecords {
 fn delimiter(start: &[u8]) -> u8 {
     let mut counts = [(b',', 0), (b'\t', 0), (b';', 0)];
     let mut quoted = false;
-    for &byte in start.iter().take(SAMPLE) {
+    for &byte in start.trim_ascii_start().iter().take(SAMPLE) {
         match byte {
             b'"' => quoted = !quoted,
             b'\n' | b'\r' if !quoted => break,

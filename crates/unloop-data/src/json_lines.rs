@@ -13,7 +13,7 @@ use crate::error::{Outcome, Problem, excerpt, refuse};
 /// Longest line, in bytes.
 const MAX_LINE: u64 = 1 << 22;
 /// Fields that may be missing in the first object and come later.
-const OPTIONAL: [&str; 6] = ["chosen", "tied", "count", "weight", "user", "time"];
+const OPTIONAL: [&str; 5] = ["tied", "count", "weight", "user", "time"];
 
 pub(crate) struct JsonRecords {
     input: Box<dyn BufRead + Send>,
@@ -36,10 +36,12 @@ impl JsonRecords {
         let first: serde_json::Map<String, Value> =
             serde_json::from_slice(&records.text).map_err(|error| Problem::Json { message: error.to_string() })?;
         let mut header: Vec<String> = first.keys().cloned().collect();
-        let answered = ["ranking", "winner"].iter().any(|name| first.contains_key(*name));
-        for name in OPTIONAL.iter().chain(wanted) {
-            let elsewhere = answered && *name == "chosen";
-            if !elsewhere && !first.contains_key(*name) {
+        let has = |name: &str| first.keys().any(|key| key.eq_ignore_ascii_case(name));
+        // Without a set of options presented, the answer is a ranking or the winner of a battle.
+        let answer = if has("presented") && !has("ranking") { "chosen" } else { "winner" };
+        let answered = has("ranking") || wanted.iter().any(|name| first.contains_key(*name));
+        for name in OPTIONAL.iter().chain((!answered).then_some(&answer)).chain(wanted) {
+            if !has(name) {
                 header.push((*name).into());
             }
         }

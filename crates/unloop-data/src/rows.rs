@@ -93,23 +93,26 @@ impl Rows {
     /// # Errors
     /// If it cannot be read or its columns say nothing of choices.
     pub fn new(source: Source, settings: &ReadSettings) -> Result<Self, ReadError> {
+        let source = source.found()?;
         let file = source.name;
         let failed = |line, problem| ReadError { file: file.clone(), line, column: None, problem };
         let (records, header) = match source.content {
-            Content::Text(mut input) => match first_byte(&mut *input).map_err(|error| failed(None, error.into()))? {
-                None => return Err(failed(None, Problem::NoHeader)),
-                Some(b'{') => {
-                    let columns = [&settings.presented, &settings.chosen, &settings.group];
-                    let wanted: Vec<&str> = columns.iter().filter_map(|name| name.as_deref()).collect();
-                    let (records, header) = JsonRecords::new(input, &wanted).map_err(|problem| failed(Some(1), *problem))?;
-                    (Records::Json(records), header)
+            Content::Unknown(mut input) | Content::Text(mut input) => {
+                match first_byte(&mut *input).map_err(|error| failed(None, error.into()))? {
+                    None => return Err(failed(None, Problem::NoHeader)),
+                    Some(b'{') => {
+                        let columns = [&settings.presented, &settings.chosen, &settings.group];
+                        let wanted: Vec<&str> = columns.iter().filter_map(|name| name.as_deref()).collect();
+                        let (records, header) = JsonRecords::new(input, &wanted).map_err(|problem| failed(Some(1), *problem))?;
+                        (Records::Json(records), header)
+                    }
+                    Some(b'[') => return Err(failed(None, JSON_DOCUMENT)),
+                    Some(_) => {
+                        let (records, header) = CsvRecords::new(input).map_err(|problem| failed(Some(1), *problem))?;
+                        (Records::Csv(Box::new(records)), header)
+                    }
                 }
-                Some(b'[') => return Err(failed(None, JSON_DOCUMENT)),
-                Some(_) => {
-                    let (records, header) = CsvRecords::new(input).map_err(|problem| failed(Some(1), *problem))?;
-                    (Records::Csv(Box::new(records)), header)
-                }
-            },
+            }
             #[cfg(feature = "parquet")]
             Content::Parquet(path) => {
                 let (records, header) = crate::parquet::ParquetRecords::open(&path).map_err(|problem| failed(None, *problem))?;
@@ -176,8 +179,12 @@ impl Rows {
         else {
             return None;
         };
-        let (x, y) = (options.get_bytes(records.bytes(a.column))?, options.get_bytes(records.bytes(b.column))?);
-        let answer = match records.bytes(winner) {
+        let (left, right, word) = (records.bytes(a.column), records.bytes(b.column), records.bytes(winner));
+        let (x, y) = (options.get_bytes(left)?, options.get_bytes(right)?);
+        if word == left || word == right {
+            return None;
+        }
+        let answer = match word {
             word if word == a.words[0].as_bytes() => Answer::Chosen(x),
             word if word == b.words[0].as_bytes() => Answer::Chosen(y),
             b"tie" | b"tie (bothbad)" => Answer::AllTied,

@@ -12,6 +12,9 @@ use crate::error::{Problem, ReadError};
 
 /// Read at a time.
 const BUFFER: usize = 1 << 17;
+/// Read ahead at most, and at least.
+const AHEAD: usize = 1 << 16;
+const LONGEST_MAGIC: usize = 6;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Something to read choices from.
@@ -23,6 +26,8 @@ pub struct Source {
 }
 
 pub(crate) enum Content {
+    /// A stream of which nothing was read yet.
+    Unknown(Box<dyn BufRead + Send>),
     /// Text, with gzip undone.
     Text(Box<dyn BufRead + Send>),
     /// A Parquet file, which needs to be read from its end.
@@ -61,9 +66,18 @@ impl Source {
         Self::with_content(&name, size, Some(path), Box::new(BufReader::with_capacity(BUFFER, input)))
     }
 
-    /// A stream with a name for messages.
+    /// A stream with a name for messages. What it is, and whether it can be read, is found out when it is read.
     pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
-        Self { name: name.into(), content: Content::Text(Box::new(BufReader::with_capacity(BUFFER, reader))), size: None }
+        let input = Box::new(BufReader::with_capacity(BUFFER, reader));
+        Self { name: name.into(), content: Content::Unknown(input), size: None }
+    }
+
+    /// The content, found out if it was not yet.
+    pub(crate) fn found(self) -> Result<Self, ReadError> {
+        match self.content {
+            Content::Unknown(input) => Self::with_content(&self.name, self.size, None, input),
+            _ => Ok(self),
+        }
     }
 
     fn with_content(
@@ -71,15 +85,15 @@ impl Source {
         size: Option<u64>,
         #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "only Parquet files are opened again"))]
         path: Option<&Path>,
-        mut input: Box<dyn BufRead + Send>,
+        input: Box<dyn BufRead + Send>,
     ) -> Result<Self, ReadError> {
         let failed = |problem| ReadError { file: name.into(), line: None, column: None, problem };
+        let mut input = ahead(input).map_err(|error| failed(error.into()))?;
         let start = input.fill_buf().map_err(|error| failed(error.into()))?;
         let content = match Kind::of(start) {
             Kind::Gzip => {
-                let mut text = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(input));
-                text.fill_buf().map_err(|error| failed(error.into()))?;
-                Content::Text(Box::new(text))
+                let text = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(input));
+                Content::Text(ahead(Box::new(text)).map_err(|error| failed(error.into()))?)
             }
             #[cfg(feature = "parquet")]
             Kind::Parquet => Content::Parquet(path.ok_or_else(|| failed(PARQUET_STREAM))?.into()),
@@ -123,6 +137,25 @@ impl Kind {
             _ => Self::Text,
         }
     }
+}
+
+/// Reads until the first line with something in it is there: a pipe may give it in pieces, and it tells what the file is.
+fn ahead(mut input: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
+    let mut start = Vec::new();
+    while start.len() < AHEAD {
+        let piece = input.fill_buf()?;
+        if piece.is_empty() {
+            break;
+        }
+        let count = piece.len();
+        start.extend_from_slice(piece);
+        input.consume(count);
+        let text = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start).trim_ascii_start();
+        if start.len() >= LONGEST_MAGIC && text.contains(&b'\n') {
+            break;
+        }
+    }
+    Ok(Box::new(io::Cursor::new(start).chain(input)))
 }
 
 /// Leaves out a byte order mark at the start; the first byte that is no space then tells JSON from CSV.

@@ -44,7 +44,7 @@ fn shown(options: &Options, row: &Row) -> String {
         Answer::Chosen(id) => name(id),
         Answer::Several(ids) => list(ids, "+"),
         Answer::Tied(ids) => list(ids, "="),
-        Answer::AllTied => "tie".to_owned(),
+        Answer::AllTied => "(tie)".to_owned(),
         Answer::Ranked(places) => places.iter().map(|ids| list(ids, "=")).collect::<Vec<_>>().join(">"),
     };
     format!("{} -> {answer} x{}", list(&row.presented, "|"), row.count)
@@ -94,17 +94,17 @@ fn battles_in_the_words_people_use() {
     let expected = [
         "x|y -> x x1",
         "x|y -> y x1",
-        "x|y -> tie x1",
-        "x|y -> tie x1",
+        "x|y -> (tie) x1",
+        "x|y -> (tie) x1",
         "x|y -> y x1",
         "x|y -> x x1",
         "x|y -> nothing x1",
-        "x|y -> tie x1",
+        "x|y -> (tie) x1",
     ];
     assert_eq!(all(words), expected);
     assert_eq!(
         all("winner,left,right\nleft,x,y\nright,x,y\nx,x,y\ndraw,x,y\n"),
-        ["x|y -> x x1", "x|y -> y x1", "x|y -> x x1", "x|y -> tie x1"]
+        ["x|y -> x x1", "x|y -> y x1", "x|y -> x x1", "x|y -> (tie) x1"]
     );
     assert_eq!(all("Player1\tPlayer2\tWinner\nann\tbob\t2\n"), ["ann|bob -> bob x1"]);
     assert_eq!(all("home_team;away_team;winner;count\nann;bob;home;3\n"), ["ann|bob -> ann x3"]);
@@ -364,4 +364,56 @@ fn a_stream_that_breaks_is_an_error() {
     let skipping = CountSettings { skip_bad: true, ..CountSettings::default() };
     let error = count([Ok(source)], &mut Options::new(), &ReadSettings::default(), &skipping).expect_err("broken");
     assert!(matches!(error.problem, Problem::Io(_)), "{error}");
+}
+
+/// A pipe that gives a byte at a time is read as a file is: blank lines, byte order mark, gzip, tabs.
+#[test]
+fn slow_streams_are_read_like_files() {
+    struct Slow(std::io::Cursor<Vec<u8>>);
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let most = buffer.len().min(1);
+            self.0.read(&mut buffer[..most])
+        }
+    }
+    let mut zipped = GzEncoder::new(Vec::new(), Compression::default());
+    zipped.write_all(b"presented,chosen\na|b,a\n").expect("written");
+    let texts = [
+        b"\n\npresented,chosen\na|b,a\n".to_vec(),
+        b"\xef\xbb\xbfpresented,chosen\na|b,a\n".to_vec(),
+        b"\n\npresented\tchosen\na|b\ta\n".to_vec(),
+        b"\n{\"presented\":[\"a\",\"b\"],\"chosen\":\"a\"}\n".to_vec(),
+        zipped.finish().expect("written"),
+    ];
+    for text in texts {
+        let source = Source::from_reader("slow", Slow(std::io::Cursor::new(text.clone())));
+        let mut options = Options::new();
+        let counted = count([Ok(source)], &mut options, &ReadSettings::default(), &CountSettings::default());
+        let counted = counted.unwrap_or_else(|error| panic!("{:?}: {error}", String::from_utf8_lossy(&text)));
+        assert_eq!(options.get("a").map(|id| counted.statistics().chosen(id)), Some(1.0));
+    }
+}
+
+/// A winner that names one competitor and the side of the other is refused; an option called like a tie is an option, every time.
+#[test]
+fn ambiguous_winners_are_refused() {
+    let error = refusal("a,b,winner\nb,a,a\n");
+    assert_eq!(
+        error.to_string(),
+        "test, line 2, column `winner`: \"a\" is not clear: it names one competitor and the side of the other"
+    );
+    assert!(refusal("player1,player2,winner\n3,1,1\n").to_string().contains("not clear"));
+    assert_eq!(
+        all("model_a,model_b,winner\ntie,x,tie\ntie,x,tie\nx,tie,tie\n"),
+        ["tie|x -> tie x1", "tie|x -> tie x1", "x|tie -> tie x1"]
+    );
+}
+
+/// Capitals in the names of fields do not lose choices; a winner may be missing in the first battle.
+#[test]
+fn json_fields_are_found_whatever_their_capitals() {
+    assert_eq!(all("{\"Presented\":[\"a\",\"b\"],\"Chosen\":\"a\",\"Count\":5}\n"), ["a|b -> a x5"]);
+    assert_eq!(all("{\"presented\":[\"a\",\"b\"],\"chosen\":\"a\",\"Count\":5}\n"), ["a|b -> a x5"]);
+    let battles = "{\"model_a\":\"x\",\"model_b\":\"y\"}\n{\"model_a\":\"x\",\"model_b\":\"y\",\"winner\":\"model_b\"}\n";
+    assert_eq!(all(battles), ["x|y -> nothing x1", "x|y -> y x1"]);
 }
