@@ -30,7 +30,7 @@ mod tally;
 
 use thiserror::Error;
 
-use crate::carlson::{IntegralSettings, LnEstimate};
+use crate::carlson::{IntegralSettings, LnEstimate, Method};
 use crate::option::OptionId;
 use crate::posterior::{Basis, Posterior, PosteriorError};
 use crate::prior::Prior;
@@ -176,11 +176,18 @@ impl Ranking {
             let settings = IntegralSettings { draws, seed: settings.sample.seed };
             posterior.ln_evidence_given(&settings, &sampled.ln_integrals).ok()
         });
+        // Means are exact where they can be: alike options then have like shares.
+        let is_exact = |method: Method| matches!(method, Method::ClosedForm | Method::Quadrature);
+        let exact = ln_evidence.filter(|evidence| is_exact(evidence.method)).and_then(|_| posterior.moments().ok());
+        let exact = exact.filter(|moments| is_exact(moments.method));
         let shown = statistics.shown();
         let tally = Tally::new(&posterior, &sample.draws, settings);
         let mut rows = tally.rows();
         for row in &mut rows {
             row.map = map.as_ref().map(|map| map.theta[row.option.index()]);
+            if let Some(exact) = &exact {
+                row.mean = exact.mean[row.option.index()];
+            }
             row.shown = shown[row.option.index()];
             row.chosen = statistics.chosen(row.option);
         }

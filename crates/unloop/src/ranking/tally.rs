@@ -1,5 +1,7 @@
 //! What draws say of each option: shares, ranks and chances.
 
+use std::collections::BTreeSet;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution};
@@ -198,6 +200,7 @@ impl<'a> Tally<'a> {
     pub(super) fn p_top_set(&self, set: &[OptionId]) -> f64 {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(STREAM + 2);
+        let set: BTreeSet<OptionId> = set.iter().copied().collect();
         let (inside, outside): (Vec<usize>, Vec<usize>) =
             self.ranked.iter().partition(|&&k| set.contains(&self.draws.explored()[k]));
         // α of those of the set that were never shown, and how many of each group are not in it.

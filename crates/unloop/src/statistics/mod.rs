@@ -332,7 +332,8 @@ impl Statistics {
 
     /// Σμ: the total weight of the choices. One pass over the distinct presentations.
     pub fn total(&self) -> f64 {
-        self.iter().map(|(_, count)| count).sum()
+        // An empty sum of floats is −0.
+        self.iter().map(|(_, count)| count).sum::<f64>() + 0.0
     }
 
     /// Number of distinct presentations with a positive count.
