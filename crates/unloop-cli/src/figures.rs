@@ -3,14 +3,11 @@
 /// A share or probability in percent, with at least two digits that tell something.
 pub(crate) fn percent(x: f64) -> String {
     let x = 100.0 * x;
-    let digits = if x >= 9.95 {
-        1
-    } else if x >= 0.095 {
-        2
-    } else {
-        3
-    };
-    if x > 0.0 && x < 0.0005 { format!("{x:.0e} %") } else { format!("{x:.digits$} %") }
+    if x > 0.0 && x < 1e-4 {
+        return format!("{x:.1e} %");
+    }
+    let digits = if x >= 9.95 || x == 0.0 { 1 } else { (1 - x.log10().floor() as i32).max(2) as usize };
+    format!("{x:.digits$} %")
 }
 
 /// A chance from draws: no more digits than they have.
@@ -39,6 +36,11 @@ pub(crate) fn count(x: f64) -> String {
     grouped + rest
 }
 
+/// A probability that somebody chose, with the digits it has.
+pub(crate) fn level(p: f64) -> String {
+    format!("{} %", (1e6 * p).round() / 1e4)
+}
+
 /// From–to, where both ends are alike only once.
 pub(crate) fn range(low: usize, high: usize) -> String {
     if low == high { low.to_string() } else { format!("{low}–{high}") }
@@ -53,14 +55,16 @@ mod tests {
         assert_eq!(percent(0.4567), "45.7 %");
         assert_eq!(percent(0.0412), "4.12 %");
         assert_eq!(percent(0.000_912), "0.091 %");
-        assert_eq!(percent(1e-9), "1e-7 %");
-        assert_eq!(percent(0.0), "0.000 %");
+        assert_eq!(percent(0.000_014), "0.0014 %");
+        assert_eq!(percent(1.3e-9), "1.3e-7 %");
+        assert_eq!(percent(0.0), "0.0 %");
         assert_eq!(chance(0.001), "<1 %");
         assert_eq!(chance(0.999), ">99 %");
         assert_eq!(chance(1.0), "100 %");
         assert_eq!(chance(0.0), "0 %");
         assert_eq!(count(1234.0), "1234");
         assert_eq!(count(1_234_567.5), "1 234 567.5");
+        assert_eq!((level(0.05), level(0.9), level(0.995)), ("5 %".into(), "90 %".into(), "99.5 %".into()));
         assert_eq!(range(3, 3), "3");
         assert_eq!(range(1, 12), "1–12");
     }

@@ -1,5 +1,6 @@
 //! Choice files named on the command line, read and counted.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -10,6 +11,7 @@ use unloop::{OptionId, Options};
 use unloop_data::{CountSettings, Counted, NoChoice, ReadError, ReadSettings, Row, Rows, Source, Ties, count};
 
 use crate::failure::failure;
+use crate::figures;
 use crate::progress::Progress;
 
 /// Where choices come from and what they mean.
@@ -136,6 +138,20 @@ impl Input {
         Ok((options, rows))
     }
 
+    /// Rows that counted for nothing, in words.
+    pub(crate) fn left_out(&self, counted: &Counted) -> Vec<String> {
+        let settings = self.count_settings();
+        let ignored_ties = settings.ties == Ties::Ignore || settings.ties == Ties::None && settings.none == NoChoice::Ignore;
+        let mut words = Vec::new();
+        if settings.none == NoChoice::Ignore && counted.nothing > 0 {
+            words.push(format!("{} rows without a choice count for nothing (--none)", figures::count(counted.nothing as f64)));
+        }
+        if ignored_ties && counted.ties > 0 {
+            words.push(format!("{} ties count for nothing (--ties)", figures::count(counted.ties as f64)));
+        }
+        words
+    }
+
     /// What joins names.
     pub(crate) fn separator(&self) -> &str {
         &self.separator
@@ -199,6 +215,7 @@ pub(crate) fn read_weights(path: &Path, options: &mut Options) -> Result<Vec<(Op
         return Err(failure(format!("{}: no columns `option` and `alpha` among `{found}`", path.display()), hint));
     };
     let mut weights: Vec<(OptionId, f64)> = Vec::new();
+    let mut seen = HashSet::new();
     for record in reader.records() {
         let record = record.with_context(|| format!("{}: cannot be read", path.display()))?;
         let line = record.position().map_or(0, csv::Position::line);
@@ -207,7 +224,7 @@ pub(crate) fn read_weights(path: &Path, options: &mut Options) -> Result<Vec<(Op
             return Err(failure(format!("{}, column `alpha`: {text:?} is not a number", place(line)), hint));
         };
         let id = options.intern(name).with_context(|| format!("{}, column `option`", place(line)))?;
-        if weights.iter().any(|&(known, _)| known == id) {
+        if !seen.insert(id) {
             return Err(failure(format!("{}: {name:?} is there twice", place(line)), "give each option one weight"));
         }
         weights.push((id, weight));

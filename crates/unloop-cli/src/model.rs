@@ -152,7 +152,8 @@ pub(crate) fn warn(report: &SampleReport, statistics: &Statistics, options: &Opt
         eprintln!("warning: {context}the draws are too few to judge; ask for more with --draws");
     } else if !report.is_good() {
         eprintln!(
-            "warning: {context}the draws are worth little: R-hat {:.3}, {:.0} effective; try more --draws, or another --method",
+            "warning: {context}the draws are not good enough: R-hat {:.3} (at most 1.01), {:.0} effective (at least 100 for each \
+             chain); try more --draws, or another --method",
             report.r_hat,
             report.bulk_ess.min(report.tail_ess)
         );

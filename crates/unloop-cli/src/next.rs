@@ -20,7 +20,8 @@ use crate::progress::Progress;
 /// Say what to present next, and why
 ///
 /// By default the best options of draws from the posterior (Thompson sampling): what probably is good is shown, and so is what may be.
-/// To learn the order rather than to please, ask for the presentations whose answers are expected to tell most.
+/// To learn the order rather than to please, ask for the presentations whose answers are expected to tell most (of the preferences,
+/// hence of their order). The same choices and the same seed give the same presentations: for one guest after another, change --seed.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Next {

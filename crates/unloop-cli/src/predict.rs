@@ -5,12 +5,12 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
-use unloop::{OptionId, Options, Posterior, Presentation};
+use unloop::{ChoiceInterval, Method, OptionId, Options, Posterior, Presentation};
 
 use crate::failure::failure;
-use crate::figures::percent;
+use crate::figures::{level, percent};
 use crate::input::{Columns, Input};
-use crate::model::{self, MethodFlag, Model, evidence_method_name, probability};
+use crate::model::{self, MethodFlag, Model, evidence_method_name, method_name, probability};
 use crate::output::{print_json, print_table, table};
 use crate::progress::Progress;
 
@@ -86,7 +86,17 @@ impl Predict {
             let presentation = Presentation::new(set.iter().copied())?;
             let exact = posterior.predict(&presentation).context("no prediction")?;
             let intervals = sample.draws.choice_intervals(&presentation, self.level).context("an option is unknown")?;
-            let members = presentation.members().iter().zip(exact.probabilities).zip(intervals);
+            // Without an exact way the draws speak: they are judged, and one source gives both the chance and its interval.
+            let is_exact = matches!(exact.method, Method::ClosedForm | Method::Quadrature);
+            let means = intervals.iter().zip(exact.probabilities).map(|(own, exact)| if is_exact { exact } else { own.mean });
+            let (method, error) = if is_exact {
+                (evidence_method_name(exact.method).to_owned(), exact.error)
+            } else {
+                let worth = sample.report.bulk_ess.min(sample.draws.len() as f64).max(1.0);
+                let spread = |own: &ChoiceInterval| (own.mean * (1.0 - own.mean) / worth).sqrt();
+                (method_name(&sample.report), intervals.iter().map(spread).fold(0.0, f64::max))
+            };
+            let members = presentation.members().iter().zip(means.collect::<Vec<_>>()).zip(&intervals);
             let mut chances: Vec<Chance> = members
                 .map(|((&option, mean), interval)| Chance { option, mean, low: interval.low, high: interval.high })
                 .collect();
@@ -97,20 +107,20 @@ impl Predict {
                     .iter()
                     .map(|c| json!({ "option": name(c.option), "probability": c.mean, "low": c.low, "high": c.high }))
                     .collect();
-                documents.push(json!({ "options": rows, "method": evidence_method_name(exact.method), "error": exact.error }));
+                documents.push(json!({ "options": rows, "method": method, "error": error }));
                 continue;
             }
             if i > 0 {
                 writeln!(out)?;
             }
-            let level = format!("{} interval", percent(self.level).replace(".0", ""));
+            let level = format!("{} interval", level(self.level));
             let mut table = table(&["option", "chosen", &level], &[0]);
             for chance in &chances {
                 let interval = format!("{} – {}", percent(chance.low).trim_end_matches(" %"), percent(chance.high));
                 table.add_row([name(chance.option).to_owned(), percent(chance.mean), interval]);
             }
             print_table(&mut out, &table)?;
-            writeln!(out, "\n{}, error {:.0e}", evidence_method_name(exact.method).replace('_', " "), exact.error)?;
+            writeln!(out, "\n{}, error below {error:.0e}", method.replace('_', " "))?;
         }
         if self.json {
             print_json(&mut out, &json!({ "presentations": documents, "level": self.level, "seed": self.model.seed }))?;

@@ -130,6 +130,8 @@ pub(crate) struct Board<'a> {
     pub(crate) mle: Option<Result<Vec<Option<f64>>, String>>,
     pub(crate) confidence: Option<f64>,
     pub(crate) scale: Scale,
+    /// Rows that counted for nothing, in words.
+    pub(crate) left_out: Vec<String>,
     /// Seconds since the command began.
     pub(crate) seconds: f64,
 }
@@ -158,6 +160,14 @@ impl Rank {
             unranked: loaded.counted.none.into_iter().collect(),
             ..RankingSettings::default()
         };
+        let ranked = loaded.options.len() - settings.unranked.len();
+        if self.until.is_some() && self.top >= ranked {
+            return Err(failure(
+                format!("--until asks whether the first {} are the best, and there are {ranked} options", self.top),
+                "ask for fewer with --top",
+            ));
+        }
+        let left_out = self.input.left_out(&loaded.counted);
         let mut out = BufWriter::new(std::io::stdout().lock());
         let mut documents = Vec::new();
         let mut sure = true;
@@ -167,6 +177,9 @@ impl Rank {
             let mut board = self.board(&loaded.options, &prior, &group.statistics, &settings)?;
             model::warn(&board.ranking.report, &group.statistics, &loaded.options, name.unwrap_or_default());
             (board.group, board.seconds) = (name, began.elapsed().as_secs_f64());
+            if self.by.is_none() {
+                board.left_out.clone_from(&left_out);
+            }
             sure &= board.is_sure();
             if let Some(path) = &self.plot {
                 picture::draw(path, &board, self.limit)?;
@@ -211,6 +224,7 @@ impl Rank {
             mle,
             confidence: self.until,
             scale: self.scale.unwrap_or(Scale::Log),
+            left_out: Vec::new(),
             seconds: 0.0,
         })
     }

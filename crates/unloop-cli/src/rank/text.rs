@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use unloop::ranking::Pairwise;
 
 use super::{Board, Scale};
-use crate::figures::{chance, count, percent, range};
+use crate::figures::{chance, count, level, percent, range};
 use crate::model::{evidence_method_name, method_name};
 use crate::output::{print_fitted, print_table, table};
 
@@ -30,20 +30,20 @@ pub(super) fn board(
         matrix(out, board, pairwise)?;
     }
     if let Some(confidence) = board.confidence {
-        let (p, top) = (chance(board.ranking.p_top_set), board.ranking.top.min(board.ranking.options.len()));
+        let (p, top) = (level((1e4 * board.ranking.p_top_set).floor() / 1e4), board.ranking.top);
         let verdict = if board.is_sure() { "Sure" } else { "Not sure yet" };
         let which = if top == 1 { "the first is the best".to_owned() } else { format!("the first {top} are the best {top}") };
-        writeln!(out, "\n{verdict}: {which} with probability {p}, asked for {}", percent_short(confidence))?;
+        writeln!(out, "\n{verdict}: {which} with probability {p}, asked for {}", level(confidence))?;
     }
     Ok(())
 }
 
 fn rows(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::Result<()> {
     let ranking = &board.ranking;
-    let level = format!("{} interval", percent_short(ranking.level));
+    let interval = format!("{} interval", level(ranking.level));
     let top = format!("P(top {})", ranking.top);
     let strength = if board.scale == Scale::Elo { "Elo" } else { "strength" };
-    let mut header = vec!["#", "option", "share", &level, strength, "P(best)", &top, "rank", "shown", "chosen"];
+    let mut header = vec!["#", "option", "share", &interval, strength, "P(best)", &top, "rank", "shown", "chosen"];
     let mle = board.mle.as_ref().and_then(|mle| mle.as_ref().ok());
     if board.mle.is_some() {
         header.push("MLE");
@@ -103,6 +103,9 @@ fn footer(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::
         if ranking.distinct == 1 { "set" } else { "sets" },
         ranking.options.len()
     )?;
+    for left in &board.left_out {
+        writeln!(out, "{left}")?;
+    }
     match &ranking.ln_evidence {
         Some(evidence) if evidence.error.is_finite() => writeln!(
             out,
@@ -133,11 +136,7 @@ fn footer(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::
 
 /// P(row beats column) in percent, with its interval below.
 fn matrix(out: &mut impl Write, board: &Board<'_>, pairwise: &Pairwise) -> io::Result<()> {
-    writeln!(
-        out,
-        "Chance in percent that the row is chosen over the column, and its {} interval",
-        percent_short(board.ranking.level)
-    )?;
+    writeln!(out, "Chance in percent that the row is chosen over the column, and its {} interval", level(board.ranking.level))?;
     let numbers: Vec<String> = (1..=pairwise.options.len()).map(|n| n.to_string()).collect();
     let header: Vec<&str> = ["#", "option"].into_iter().chain(numbers.iter().map(String::as_str)).collect();
     let mut table = table(&header, &[1]);
@@ -159,8 +158,4 @@ fn matrix(out: &mut impl Write, board: &Board<'_>, pairwise: &Pairwise) -> io::R
 /// A number around 0, which itself has no sign.
 fn signed(x: f64) -> String {
     if x.abs() < 0.005 { "0.00".into() } else { format!("{x:+.2}") }
-}
-
-fn percent_short(p: f64) -> String {
-    format!("{} %", (1e6 * p).round() / 1e4)
 }
