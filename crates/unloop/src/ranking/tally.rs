@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution};
-use statrs::distribution::{Beta, ContinuousCDF};
 use statrs::function::gamma::digamma;
 
 use super::{RankedOption, RankingSettings};
 use crate::option::OptionId;
 use crate::posterior::Posterior;
 use crate::posterior::potential::ln_sum_exp;
-use crate::random::{ln_gamma_cdf, ln_gamma_draw};
+use crate::random::{beta_quantile, ln_gamma_cdf, ln_gamma_draw};
 use crate::sampler::{Draws, in_parallel};
 
 /// The random stream of what is drawn besides the draws; chains and lazy options have others.
@@ -275,16 +274,13 @@ impl<'a> Tally<'a> {
     fn prior_row(&self, alpha: f64) -> Interval {
         let total = self.posterior.total_mass();
         let mean = alpha / total;
-        match Beta::new(alpha, total - alpha) {
-            Ok(beta) => Interval {
-                mean,
-                sd: (mean * (1.0 - mean) / (total + 1.0)).sqrt(),
-                low: beta.inverse_cdf(self.tail),
-                high: beta.inverse_cdf(1.0 - self.tail),
-            },
-            // The only option there is.
-            Err(_) => Interval { mean: 1.0, sd: 0.0, low: 1.0, high: 1.0 },
+        // The only option there is.
+        if !(total - alpha > 0.0) {
+            return Interval { mean: 1.0, sd: 0.0, low: 1.0, high: 1.0 };
         }
+        let quantile = |p: f64| beta_quantile(alpha, total - alpha, p);
+        let sd = (mean * (1.0 - mean) / (total + 1.0)).sqrt();
+        Interval { mean, sd, low: quantile(self.tail), high: quantile(1.0 - self.tail) }
     }
 }
 
