@@ -20,8 +20,7 @@ use crate::progress::Progress;
 /// Say what to present next, and why
 ///
 /// By default the best options of draws from the posterior (Thompson sampling): what probably is good is shown, and so is what may be.
-/// To learn the order rather than to please, ask for the presentations whose answers are expected to tell most (of the preferences,
-/// hence of their order). The same choices and the same seed give the same presentations: for one guest after another, change --seed.
+/// To learn the order rather than to please, ask for the presentations whose answers are expected to tell most about it. The same choices and the same seed give the same presentations: for one guest after another, change --seed.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Next {
@@ -168,7 +167,7 @@ impl Next {
         if self.size < 2 {
             return Err(failure("a presentation of one option tells nothing of the order", "use --size 2 or more"));
         }
-        let goal = if self.goal == GoalFlag::Best { Goal::Best } else { Goal::Preferences };
+        let goal = if self.goal == GoalFlag::Best { Goal::Best } else { Goal::Order };
         let settings = InquirySettings { size: self.size, count: self.count, goal, excluded: none.to_vec() };
         let _progress = Progress::working("looking for what tells most");
         let proposals: Vec<Proposal> = inquire(&sample.draws, &settings)
@@ -176,7 +175,7 @@ impl Next {
             .map(|inquiry| Proposal { options: inquiry.options, gain: Some(inquiry.gain / std::f64::consts::LN_2) })
             .collect();
         if proposals.len() < self.count {
-            eprintln!("warning: there are no more than {} different presentations", proposals.len());
+            eprintln!("warning: no more than {} different presentations were found", proposals.len());
         }
         Ok(proposals)
     }

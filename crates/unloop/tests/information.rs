@@ -77,3 +77,45 @@ fn more_options_tell_more() {
     println!("{gains:?}");
     assert!(gains.is_sorted_by(|x, y| x < y) && gains.iter().all(|&gain| gain > 0.0 && gain < 5.0_f64.ln()));
 }
+
+/// How far ahead option 0 is is hardly known, that it is ahead is certain: of the preferences its duels tell most, of the order those of
+/// the two that nobody has compared enough.
+#[test]
+fn a_settled_order_is_not_asked_about() {
+    let counts = statistics(3, &[(&[0, 1], &[25.0, 0.0]), (&[0, 2], &[25.0, 0.0]), (&[1, 2], &[20.0, 20.0])]);
+    let draws = draws(&counts, 6);
+    let mut order = inquire(&draws, &settings(2, 1, Goal::Order)).remove(0).options;
+    order.sort_unstable();
+    assert_eq!(order, ids(&[1, 2]));
+    // Of three options never shown, the order of two tells what a duel of two tells: ln 2 − H(¾).
+    let gain = inquire(&self::draws(&Statistics::new(2), 1), &settings(2, 1, Goal::Order))[0].gain;
+    assert_eq!(gain, inquire(&self::draws(&Statistics::new(2), 1), &settings(2, 1, Goal::Best))[0].gain);
+}
+
+/// All twenty sets of three out of six are found, each once, for every goal.
+#[test]
+fn as_many_sets_as_there_are() {
+    let counts = statistics(6, &[(&[0, 1], &[3.0, 2.0]), (&[1, 2], &[1.0, 1.0])]);
+    for goal in [Goal::Preferences, Goal::Order, Goal::Best] {
+        let found = inquire(&draws(&counts, 4), &settings(3, 25, goal));
+        let sets: std::collections::BTreeSet<Vec<_>> = found
+            .iter()
+            .map(|inquiry| {
+                let mut set = inquiry.options.clone();
+                set.sort_unstable();
+                set
+            })
+            .collect();
+        assert_eq!((found.len(), sets.len()), (20, 20), "{goal:?}");
+    }
+}
+
+/// A thousand options never shown, of which two stand for all: that the best is one of the others is not forgotten, so an answer
+/// tells little of who it is: less than a part in a hundred of what it tells where these two are all there are.
+#[test]
+fn the_best_may_be_one_that_is_not_presented() {
+    let gain = |n: usize| inquire(&draws(&Statistics::new(n), 7), &settings(2, 1, Goal::Best))[0].gain;
+    let (two, many) = (gain(2), gain(1_000));
+    println!("{two} {many}");
+    assert!(many < 0.01 * two);
+}

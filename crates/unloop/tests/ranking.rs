@@ -217,3 +217,43 @@ fn strengths_are_against_the_average() {
         assert!(row.strength_low < row.strength && row.strength < row.strength_high, "{row:?}");
     }
 }
+
+/// Sixty options never shown whose weights differ by a hair are drawn one by one, with one weight they are only counted: shares, ranks
+/// and chances are the same.
+#[test]
+fn many_weights_rank_as_one_weight() {
+    let counts = statistics(63, &[(&[0, 1], &[4.0, 2.0]), (&[1, 2], &[1.0, 3.0])]);
+    let one = Ranking::new(&Prior::default(), &counts, &settings(5_000, 5)).unwrap();
+    let hair = Prior::per_option((0..63).map(|k| 1.0 + 1e-9 * f64::from(k)).collect::<Vec<f64>>()).unwrap();
+    let many = Ranking::new(&hair, &counts, &settings(5_000, 5)).unwrap();
+    // Five standard errors of a chance in 20 000 draws on both sides, of the largest chance there is here; 126 figures are looked at.
+    let tolerance = |p: f64| 5.0 * (2.0 * p.max(0.01) / 20_000.0).sqrt();
+    for k in 0..63 {
+        let (one, many) = (row(&one, k), row(&many, k));
+        assert!((one.p_best - many.p_best).abs() < tolerance(one.p_best), "{one:?} {many:?}");
+        assert!((one.p_top - many.p_top).abs() < tolerance(one.p_top), "{one:?} {many:?}");
+        assert!(one.rank_low.abs_diff(many.rank_low) <= 1 && one.rank_high.abs_diff(many.rank_high) <= 1, "{one:?} {many:?}");
+        assert!((one.mean - many.mean).abs() < 0.01 && (one.strength - many.strength).abs() < 0.1);
+    }
+    let sums = [&one, &many].map(|ranking| ranking.options.iter().map(|row| row.p_best).sum::<f64>());
+    assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-12), "{sums:?}");
+    assert!((one.p_top_set - many.p_top_set).abs() < 0.02);
+}
+
+/// Thirty thousand weights end, with fewer draws for the places.
+#[test]
+fn very_many_weights_have_a_ranking() {
+    let counts = statistics(30_000, &[(&[0, 1], &[4.0, 2.0])]);
+    let prior = Prior::per_option((0..30_000).map(|k| 1.0 + 1e-5 * f64::from(k)).collect::<Vec<f64>>()).unwrap();
+    let ranking = Ranking::new(&prior, &counts, &settings(250, 5)).unwrap();
+    assert!((ranking.options.iter().map(|row| row.p_best).sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!(ranking.options.iter().all(|row| row.rank_low >= 1 && row.rank_low <= row.rank_high && row.rank_high <= 30_000));
+}
+
+/// The only option is the average, exactly.
+#[test]
+fn an_option_alone_has_no_strength() {
+    let ranking = Ranking::new(&Prior::symmetric(0.3).unwrap(), &Statistics::new(1), &settings(100, 5)).unwrap();
+    let row = row(&ranking, 0);
+    assert_eq!([row.strength, row.strength_low, row.strength_high], [0.0; 3]);
+}

@@ -1,5 +1,6 @@
 //! What draws say of each option: shares, ranks and chances.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use rand::SeedableRng;
@@ -16,6 +17,12 @@ use crate::sampler::{Draws, in_parallel};
 
 /// The random stream of what is drawn besides the draws; chains and lazy options have others.
 const STREAM: u64 = (1 << 63) + 1;
+/// Most groups never shown that are counted without being drawn: each costs a distribution function at every place.
+const LAZY: usize = 16;
+/// Where there are more groups, those with up to so many options are drawn one by one.
+const FEW: usize = 16;
+/// Numbers that are drawn or looked up for the options of these groups; where that is too few, fewer draws are looked at for places.
+const DRAWN: usize = 4_000_000;
 
 /// What draws say of each option.
 pub(super) struct Tally<'a> {
@@ -26,8 +33,9 @@ pub(super) struct Tally<'a> {
     tail: f64,
     /// Explored options that take a place, by where the draws have them.
     ranked: Vec<usize>,
-    /// Options never shown, by α.
+    /// Options never shown, by α: first the lazy ones, then those drawn one by one.
     groups: Vec<Group>,
+    lazy: usize,
     /// Options that take no place.
     unranked: &'a [OptionId],
     seed: u64,
@@ -49,6 +57,10 @@ impl<'a> Tally<'a> {
             ranked: group.options.iter().copied().filter(takes_place).collect(),
             options: group.options.clone(),
         });
+        let mut groups: Vec<Group> = groups.collect();
+        groups.sort_by_key(|group| Reverse(group.ranked.len()));
+        let large = groups.iter().take(LAZY).filter(|group| group.ranked.len() > FEW).count();
+        let lazy = if groups.len() <= LAZY { groups.len() } else { large };
         let explored = draws.explored();
         Self {
             posterior,
@@ -56,7 +68,8 @@ impl<'a> Tally<'a> {
             top: settings.top,
             tail: 0.5 * (1.0 - settings.level),
             ranked: (0..explored.len()).filter(|&k| takes_place(&explored[k])).collect(),
-            groups: groups.collect(),
+            groups,
+            lazy,
             unranked: &settings.unranked,
             seed: settings.sample.seed,
         }
@@ -68,6 +81,7 @@ impl<'a> Tally<'a> {
         let width = self.draws.explored().len();
         let means = self.means();
         let count = self.draws.len() as f64;
+        let looked_at = self.looked_at().count() as f64;
         let mut rows = in_parallel(width, |k| {
             let column = || self.draws.ln_lambda.iter().skip(k).step_by(width);
             let mut shares: Vec<f64> = column().zip(&ln_totals).map(|(eta, total)| (eta - total).exp()).collect();
@@ -86,7 +100,7 @@ impl<'a> Tally<'a> {
                 strength,
                 strength_low,
                 strength_high,
-                p_best: best[k] / count,
+                p_best: best[k] / looked_at,
                 ..self.ranked(self.draws.explored()[k], ranks)
             }
         });
@@ -103,8 +117,12 @@ impl<'a> Tally<'a> {
         for (group, ((ranks, best), mut strengths)) in self.groups.iter().zip(parts) {
             let own = self.prior_row(group.alpha);
             let p_best = if found > 0.0 { left * best / found } else { 0.0 };
-            let strength = strengths.iter().sum::<f64>() / count;
+            // An option alone is the average.
+            if self.ranked.len() + self.groups.iter().map(|group| group.ranked.len()).sum::<usize>() == 1 {
+                strengths.fill(0.0);
+            }
             let (strength_low, strength_high) = interval(&mut strengths, self.tail);
+            let strength = digamma(group.alpha) - averages.iter().sum::<f64>() / count;
             let ranked = self.ranked(group.options[0], ranks);
             for &option in &group.options {
                 let row = RankedOption {
@@ -140,49 +158,80 @@ impl<'a> Tally<'a> {
         });
         let (width, draws) = (self.draws.explored().len(), self.draws.len());
         let alone: f64 = self.groups.iter().map(|group| group.alpha * group.options.len() as f64).sum();
-        let groups: Vec<(f64, usize)> = self.groups.iter().map(|group| (group.alpha, group.ranked.len())).collect();
+        let lazy: Vec<(f64, usize)> = self.groups.iter().take(self.lazy).map(|group| (group.alpha, group.ranked.len())).collect();
         let mut places = Places {
-            ranks: vec![0_u32; draws * width],
+            ranks: Vec::with_capacity(draws * width),
             best: vec![0.0; width],
-            group_ranks: vec![Vec::with_capacity(draws); groups.len()],
-            group_best: vec![0.0; groups.len()],
-            group_strengths: vec![Vec::with_capacity(draws); groups.len()],
+            group_ranks: vec![Vec::new(); self.groups.len()],
+            group_best: vec![0.0; self.groups.len()],
+            group_strengths: vec![Vec::new(); self.groups.len()],
             ln_totals: Vec::with_capacity(draws),
             averages: Vec::with_capacity(draws),
         };
-        let mut order = self.ranked.clone();
-        for draw in 0..draws {
-            let Some(eta) = self.draws.ln_lambda(draw) else { continue };
+        for eta in (0..draws).filter_map(|draw| self.draws.ln_lambda(draw)) {
             let rest = if alone > 0.0 { ln_gamma_draw(alone, &mut share_rng) } else { f64::NEG_INFINITY };
             places.ln_totals.push(ln_sum_exp(eta.iter().copied().chain([rest])));
-            let average = self.average(eta);
-            places.averages.push(average);
-            order.sort_unstable_by(|&i, &j| eta[j].total_cmp(&eta[i]).then(i.cmp(&j)));
-            let mut above = Above::new(&groups);
-            for (place, &k) in order.iter().enumerate() {
-                let unseen = above.next(eta[k], &mut rng);
-                places.ranks[draw * width + k] = (place + 1 + unseen) as u32;
+            places.averages.push(self.average(eta));
+        }
+        // Who takes a place by itself: an explored option, by where the draws have it, or one of a group that is not lazy.
+        let mut order: Vec<(f64, Entrant)> = Vec::new();
+        for draw in self.looked_at() {
+            let Some(eta) = self.draws.ln_lambda(draw) else { continue };
+            order.clear();
+            order.extend(self.ranked.iter().map(|&k| (eta[k], Entrant::Explored(k))));
+            for (g, group) in self.groups.iter().enumerate().skip(self.lazy) {
+                order.extend(group.ranked.iter().map(|_| (ln_gamma_draw(group.alpha, &mut rng), Entrant::Drawn(g))));
             }
-            if let Some(&k) = order.first() {
-                places.best[k] += chance_above_all(&groups, None, eta[k]);
+            order.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+            let row = places.ranks.len();
+            places.ranks.resize(row + width, 0);
+            let mut above = Above::new(&lazy);
+            for (place, &(own, entrant)) in order.iter().enumerate() {
+                let rank = (place + 1 + above.next(own, &mut rng)) as u32;
+                match entrant {
+                    Entrant::Explored(k) => places.ranks[row + k] = rank,
+                    Entrant::Drawn(g) => {
+                        places.group_ranks[g].push(rank);
+                        places.group_strengths[g].push(own - places.averages[draw]);
+                    }
+                }
             }
-            // One option stands for each group.
-            for g in 0..groups.len() {
-                let own = ln_gamma_draw(groups[g].0, &mut rng);
-                places.group_strengths[g].push(own - average);
-                if groups[g].1 == 0 {
+            if let Some(&(own, entrant)) = order.first() {
+                let chance = chance_above_all(&lazy, None, own);
+                match entrant {
+                    Entrant::Explored(k) => places.best[k] += chance,
+                    Entrant::Drawn(g) => places.group_best[g] += chance / self.groups[g].ranked.len() as f64,
+                }
+            }
+            // One option stands for each lazy group, and for each without a place.
+            for (g, group) in self.groups.iter().enumerate().filter(|(g, group)| *g < self.lazy || group.ranked.is_empty()) {
+                let own = ln_gamma_draw(group.alpha, &mut rng);
+                places.group_strengths[g].push(own - places.averages[draw]);
+                if group.ranked.is_empty() {
                     continue;
                 }
-                let explored = order.partition_point(|&k| eta[k] > own);
-                let others = others(&groups, g);
-                let unseen = Above::new(&others).next(own, &mut rng);
-                places.group_ranks[g].push((explored + 1 + unseen) as u32);
-                if explored == 0 {
-                    places.group_best[g] += chance_above_all(&groups, Some(g), own);
+                let before = order.partition_point(|entrant| entrant.0 > own);
+                let unseen = Above::new(&others(&lazy, g)).next(own, &mut rng);
+                places.group_ranks[g].push((before + 1 + unseen) as u32);
+                if before == 0 {
+                    places.group_best[g] += chance_above_all(&lazy, Some(g), own);
                 }
             }
         }
         places
+    }
+
+    /// The draws that places are taken from: all, or evenly spaced ones where that would be too many numbers.
+    fn looked_at(&self) -> impl Iterator<Item = usize> {
+        let drawn: usize = self.groups.iter().skip(self.lazy).map(|group| group.ranked.len().max(1)).sum();
+        self.evenly(DRAWN / (drawn * (1 + self.lazy)).max(1))
+    }
+
+    /// At most so many draws, evenly spaced.
+    fn evenly(&self, most: usize) -> impl Iterator<Item = usize> {
+        let all = self.draws.len();
+        let count = all.min(most.max(1));
+        (0..count).map(move |i| i * all / count)
     }
 
     /// Average of η over the ranked options with data; without any, of what is expected of the others.
@@ -208,7 +257,10 @@ impl<'a> Tally<'a> {
         let left: Vec<(f64, usize)> =
             self.groups.iter().map(|group| (group.alpha, group.ranked.iter().filter(|id| !set.contains(id)).count())).collect();
         let mut sum = 0.0;
-        for draw in 0..self.draws.len() {
+        let draws = self.evenly(DRAWN / (left.len() + drawn.len()).max(1));
+        let mut count = 0_usize;
+        for draw in draws {
+            count += 1;
             let Some(eta) = self.draws.ln_lambda(draw) else { continue };
             let mut least = inside.iter().map(|&k| eta[k]).fold(f64::INFINITY, f64::min);
             for &alpha in &drawn {
@@ -218,7 +270,7 @@ impl<'a> Tally<'a> {
                 sum += if least == f64::INFINITY { 1.0 } else { chance_above_all(&left, None, least) };
             }
         }
-        sum / self.draws.len() as f64
+        sum / count as f64
     }
 
     /// A row with what ranks say; without any, one that takes no place.
@@ -284,13 +336,20 @@ impl<'a> Tally<'a> {
     }
 }
 
+/// Who takes a place in a draw: an explored option by where the draws have it, or one option of a group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Entrant {
+    Explored(usize),
+    Drawn(usize),
+}
+
 /// What each draw says of places.
 struct Places {
-    /// Rank of each explored option, draw by draw; 0 if it takes no place.
+    /// Rank of each explored option, draw by draw of those looked at; 0 if it takes no place.
     ranks: Vec<u32>,
     /// How often it is the best.
     best: Vec<f64>,
-    /// The same for one option of each group never shown.
+    /// The same for one option of each group never shown, or for all of them.
     group_ranks: Vec<Vec<u32>>,
     group_best: Vec<f64>,
     group_strengths: Vec<Vec<f64>>,
