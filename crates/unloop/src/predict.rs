@@ -47,33 +47,10 @@ impl Posterior {
     /// # Errors
     /// As [`predict`](Self::predict), and if the settings ask for no draws.
     pub fn predict_with(&self, presentation: &Presentation, settings: &IntegralSettings) -> Result<Prediction, IntegralError> {
-        let option_count = self.option_count();
-        if let Some(&option) = presentation.members().last().filter(|option| option.index() >= option_count) {
-            return Err(IntegralError::UnknownOption { option, option_count });
-        }
-        if presentation.len() == 1 {
-            return Ok(Prediction { probabilities: vec![1.0], method: Method::ClosedForm, error: 0.0 });
-        }
-        let (potential, set, alpha) = self.touched(presentation);
-        if let Some(tree) = Tree::of_potential(&potential)
-            && let Some(probabilities) = tree.predict(&set)
-        {
-            return Ok(Prediction { probabilities, method: Method::ClosedForm, error: tree.rounding().1 });
-        }
-        let shares = |lambda: &[f64], out: &mut [f64]| {
-            let inverse = 1.0 / set.iter().map(|&i| lambda[i as usize]).sum::<f64>();
-            for (out, &i) in out.iter_mut().zip(&set) {
-                *out = lambda[i as usize] * inverse;
-            }
-        };
-        if potential.option_count() - 1 <= MAX_DIMENSION
-            && let Some(integral) = by_quadrature(&potential, set.len(), &shares)?
-        {
-            return Ok(Prediction { probabilities: integral.means, method: Method::Quadrature, error: integral.error });
-        }
-        if let Some(prediction) = by_ratio(&potential, &alpha, &set, settings)? {
+        if let Some(prediction) = self.predict_exactly(presentation)? {
             return Ok(prediction);
         }
+        let (potential, set, alpha) = self.touched(presentation);
         // In logarithms: all of a set may be far below the largest option.
         let shares_of_eta = |eta: &[f64], out: &mut [f64]| {
             let ln_total = ln_sum_exp(set.iter().map(|&i| eta[i as usize]));
@@ -84,6 +61,38 @@ impl Posterior {
         let (probabilities, errors) = draws(&potential, &alpha, settings)?.means(set.len(), &shares_of_eta);
         let error = errors.into_iter().fold(0.0, larger);
         Ok(Prediction { probabilities, method: Method::ImportanceSampling, error })
+    }
+
+    /// As [`predict`](Self::predict), where there is a closed form or a small grid; none where only draws would do.
+    ///
+    /// # Errors
+    /// If an option is unknown.
+    pub fn predict_exactly(&self, presentation: &Presentation) -> Result<Option<Prediction>, IntegralError> {
+        let option_count = self.option_count();
+        if let Some(&option) = presentation.members().last().filter(|option| option.index() >= option_count) {
+            return Err(IntegralError::UnknownOption { option, option_count });
+        }
+        if presentation.len() == 1 {
+            return Ok(Some(Prediction { probabilities: vec![1.0], method: Method::ClosedForm, error: 0.0 }));
+        }
+        let (potential, set, alpha) = self.touched(presentation);
+        if let Some(tree) = Tree::of_potential(&potential)
+            && let Some(probabilities) = tree.predict(&set)
+        {
+            return Ok(Some(Prediction { probabilities, method: Method::ClosedForm, error: tree.rounding().1 }));
+        }
+        let shares = |lambda: &[f64], out: &mut [f64]| {
+            let inverse = 1.0 / set.iter().map(|&i| lambda[i as usize]).sum::<f64>();
+            for (out, &i) in out.iter_mut().zip(&set) {
+                *out = lambda[i as usize] * inverse;
+            }
+        };
+        if potential.option_count() - 1 <= MAX_DIMENSION
+            && let Some(integral) = by_quadrature(&potential, set.len(), &shares, &IntegralSettings::default())?
+        {
+            return Ok(Some(Prediction { probabilities: integral.means, method: Method::Quadrature, error: integral.error }));
+        }
+        by_ratio(&potential, &alpha, &set)
     }
 
     /// The joint potential of the components and unexplored options that a presentation touches, its members there and α.
@@ -150,17 +159,16 @@ impl Draws {
 }
 
 /// Ratios of integrals with and without the choice, where both are exact.
-fn by_ratio(
-    potential: &Potential,
-    alpha: &[f64],
-    set: &[u32],
-    settings: &IntegralSettings,
-) -> Result<Option<Prediction>, IntegralError> {
+fn by_ratio(potential: &Potential, alpha: &[f64], set: &[u32]) -> Result<Option<Prediction>, IntegralError> {
     // One more column, and the whole: only the dual can be small here. Where the primal is, its grid was refused already.
     if potential.columns.len() + 2 > MAX_DIMENSION + 1 || potential.option_count() <= MAX_DIMENSION + 1 {
         return Ok(None);
     }
-    let before = ln_integral(potential, alpha, settings)?;
+    let settings = IntegralSettings::default();
+    let before = ln_integral(potential, alpha, &settings)?;
+    if before.method >= Method::ImportanceSampling {
+        return Ok(None);
+    }
     let mut prediction = Prediction { probabilities: Vec::new(), method: before.method, error: 0.0 };
     for &k in set {
         let mut a = potential.a.clone();
@@ -168,7 +176,7 @@ fn by_ratio(
         let mut columns: Vec<(Vec<u32>, f64)> = potential.columns.iter().map(|(set, b)| (set.to_vec(), b)).collect();
         columns.push(((0..a.len() as u32).collect(), potential.whole));
         columns.push((sorted(set), 1.0));
-        let after = ln_integral(&connected(a, columns), alpha, settings)?;
+        let after = ln_integral(&connected(a, columns), alpha, &settings)?;
         prediction.probabilities.push((after.ln_value - before.ln_value).exp());
         prediction.method = prediction.method.max(after.method);
         prediction.error = prediction.error.max(before.error + after.error);

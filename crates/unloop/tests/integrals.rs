@@ -68,7 +68,7 @@ fn hopeless_weights_claim_no_error() {
         }
     }
     let posterior = Posterior::new(&Prior::default(), &statistics).unwrap();
-    let evidence = posterior.ln_evidence_with(&unloop::IntegralSettings { draws: 2_000, seed: 0 }).unwrap();
+    let evidence = posterior.ln_evidence_with(&unloop::IntegralSettings { draws: 2_000, ..Default::default() }).unwrap();
     assert_eq!((evidence.method, evidence.error), (Method::ImportanceSampling, f64::INFINITY));
 }
 

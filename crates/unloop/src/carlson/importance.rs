@@ -2,8 +2,9 @@
 //!
 //! Draws come from a Student-t with the mode's curvature, in η modulo a shift; where choices are few, every fourth from the Dirichlet
 //! prior, and each is weighed against the mixture of both. With few choices and a small α the posterior is nothing like a
-//! Gaussian; those from the prior then bound the weights, since a likelihood is at most 1, so that the standard error means something. In many dimensions with few choices neither is near: the effective sample size shows it, and
-//! below [`MIN_EFFECTIVE`] no error is claimed.
+//! Gaussian; those from the prior then bound the weights, since a likelihood is at most 1, so that the standard error means
+//! something. In many dimensions with few choices neither is near. The effective sample size and the tail of the weights show it: no
+//! error is claimed then, and where the first draws show that it will come to that, no more are made.
 
 use std::borrow::Cow;
 
@@ -36,6 +37,8 @@ const MANY_CHOICES: f64 = 100.0;
 const PRIOR_EVERY: usize = 4;
 /// Draws of one random stream, which one thread makes.
 const BLOCK: usize = 64;
+/// Blocks that are drawn first, to see whether it is worth going on.
+const PILOT: usize = 8;
 
 /// Whether there are so many choices for each option that the prior hardly matters.
 pub(crate) fn has_many_choices(potential: &Potential, alpha: &[f64]) -> bool {
@@ -53,19 +56,28 @@ pub(crate) struct Weighted {
 }
 
 impl Weighted {
-    /// Draws around a mode; the same for the same seed, whatever the number of threads.
+    /// Draws around a mode; the same for the same seed, whatever the number of threads. Only a few where the first show that all would
+    /// not do.
     pub(crate) fn new(potential: &Potential, mode: &Mode, alpha: &[f64], count: usize, seed: u64) -> Self {
         let proposal = Proposal::new(potential, mode, alpha);
-        let blocks = in_parallel(count.div_ceil(BLOCK), |block| {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(block as u64);
-            proposal.block((count - block * BLOCK).min(BLOCK), &mut rng)
-        });
-        let mut weighted =
-            Self { draws: Vec::with_capacity(count), ln_weights: Vec::with_capacity(count), prior_every: proposal.prior_every };
-        for (draws, ln_weights) in blocks {
-            weighted.draws.extend(draws);
-            weighted.ln_weights.extend(ln_weights);
+        let mut weighted = Self { draws: Vec::new(), ln_weights: Vec::new(), prior_every: proposal.prior_every };
+        let blocks = count.div_ceil(BLOCK);
+        for stage in [0..blocks.min(PILOT), blocks.min(PILOT)..blocks] {
+            let first = stage.start;
+            let drawn = in_parallel(stage.len(), |i| {
+                let block = first + i;
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                rng.set_stream(block as u64);
+                proposal.block((count - block * BLOCK).min(BLOCK), &mut rng)
+            });
+            for (draws, ln_weights) in drawn {
+                weighted.draws.extend(draws);
+                weighted.ln_weights.extend(ln_weights);
+            }
+            let growth = count as f64 / weighted.ln_weights.len() as f64;
+            if weighted.effective_size() * growth < MIN_EFFECTIVE {
+                break;
+            }
         }
         weighted
     }
@@ -91,12 +103,12 @@ impl Weighted {
             .filter(|sum| sum[0] > 1.0)
             .map(|[n, first, second]| (second - first * first / n).max(0.0) / (n - 1.0) * n / (count * count))
             .sum();
-        (ln_mean, self.trusted(variance.sqrt()))
+        (ln_mean, if self.is_trusted() { variance.sqrt() } else { f64::INFINITY })
     }
 
-    /// An error, or infinity where the weights are too uneven to know one.
-    fn trusted(&self, error: f64) -> f64 {
-        if self.effective_size() >= MIN_EFFECTIVE && self.tail_shape() < MAX_TAIL_SHAPE { error } else { f64::INFINITY }
+    /// Whether the weights are even enough to know an error.
+    fn is_trusted(&self) -> bool {
+        self.effective_size() >= MIN_EFFECTIVE && self.tail_shape() < MAX_TAIL_SHAPE
     }
 
     /// Shape of a generalised Pareto distribution fitted to the largest weights: k̂.
@@ -137,7 +149,8 @@ impl Weighted {
                 *error += (weight * (value - mean)).powi(2);
             }
         }
-        errors.iter_mut().for_each(|error| *error = self.trusted(error.sqrt()));
+        let is_trusted = self.is_trusted();
+        errors.iter_mut().for_each(|error| *error = if is_trusted { error.sqrt() } else { f64::INFINITY });
         (means, errors)
     }
 }

@@ -69,18 +69,20 @@ pub struct LnEstimate {
     pub error: f64,
 }
 
-/// How integrals that have no exact way are estimated.
+/// How long to look for an exact way, and how integrals that have none are estimated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntegralSettings {
     /// Draws for each connected component. 20 000 by default.
     pub draws: usize,
     /// Seed of the draws. 0 by default.
     pub seed: u64,
+    /// Most points of the grids that integrate a component of few dimensions; 10⁸ by default, some seconds.
+    pub grid: usize,
 }
 
 impl Default for IntegralSettings {
     fn default() -> Self {
-        Self { draws: 20_000, seed: 0 }
+        Self { draws: 20_000, seed: 0, grid: 100_000_000 }
     }
 }
 
@@ -372,12 +374,12 @@ fn ln_integral_given(
     let primal = potential.option_count() - 1;
     let dual = dual_if_smaller(potential, primal);
     if let Some(dual) = dual.filter(|dual| dual.option_count() - 1 <= MAX_DIMENSION)
-        && let Some(integral) = by_quadrature(&dual.potential, 0, &|_, _| {})?
+        && let Some(integral) = by_quadrature(&dual.potential, 0, &|_, _| {}, settings)?
     {
         return Ok(quadrature_estimate(&integral, dual.shift));
     }
     if primal <= MAX_DIMENSION
-        && let Some(integral) = by_quadrature(potential, 0, &|_, _| {})?
+        && let Some(integral) = by_quadrature(potential, 0, &|_, _| {}, settings)?
     {
         return Ok(quadrature_estimate(&integral, 0.0));
     }
@@ -407,7 +409,7 @@ fn share_moments(potential: &Potential, alpha: &[f64], settings: &IntegralSettin
         }
     };
     if n - 1 <= MAX_DIMENSION
-        && let Some(integral) = by_quadrature(potential, 2 * n, &shares)?
+        && let Some(integral) = by_quadrature(potential, 2 * n, &shares, settings)?
     {
         return Ok((pairs(&integral.means), Method::Quadrature, integral.error));
     }
@@ -421,7 +423,7 @@ fn share_moments(potential: &Potential, alpha: &[f64], settings: &IntegralSettin
                 out[1] = out[0] * out[0];
             }
         };
-        if let Some(integral) = by_quadrature(&dual.potential, 2 * n, &ratios)? {
+        if let Some(integral) = by_quadrature(&dual.potential, 2 * n, &ratios, settings)? {
             let w = potential.whole;
             let scaled = integral.means.chunks_exact(2).zip(&potential.a);
             let second = |a: f64| a / w * ((a + 1.0) / (w + 1.0));
@@ -447,9 +449,10 @@ pub(crate) fn by_quadrature(
     potential: &Potential,
     count: usize,
     functions: &(dyn Fn(&[f64], &mut [f64]) + Sync),
+    settings: &IntegralSettings,
 ) -> Result<Option<Integral>, IntegralError> {
     let mode = Mode::new(potential)?;
-    Ok(integrate(potential, &mode.point.eta, count, functions))
+    Ok(integrate(potential, &mode.point.eta, count, functions, settings.grid))
 }
 
 /// Weighted draws around the mode and from the prior.

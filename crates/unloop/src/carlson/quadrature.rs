@@ -18,8 +18,8 @@ pub(crate) const MAX_DIMENSION: usize = 4;
 const AGREEMENT: f64 = 1e-9;
 /// Terms are dropped below this part of the largest, line by line.
 const NEGLIGIBLE: f64 = 1e-14;
-/// Evaluations at most, over all spacings: some seconds.
-const MAX_EVALUATIONS: usize = 100_000_000;
+/// Agreement that is taken where a finer grid brings no more: f of very many choices is rounded, and its exponential more so.
+const STALLED: f64 = 1e-4;
 /// What a term in logarithms costs, in evaluations.
 const CAREFUL_COST: usize = 2;
 /// λ follows a line by multiplication, and is recomputed this often against drift, sooner where it would grow by more than e³⁰⁰.
@@ -37,32 +37,36 @@ pub(crate) struct Integral {
 }
 
 /// Integrates over η modulo a shift. `functions(λ, out)` fills `count` functions of the shares λ (of any scale).
-/// `mode` is the maximum of f. None if the grid would be too large.
+/// `mode` is the maximum of f. None if the grids would take more than `most` evaluations.
 pub(crate) fn integrate(
     potential: &Potential,
     mode: &[f64],
     count: usize,
     functions: &(dyn Fn(&[f64], &mut [f64]) + Sync),
+    most: usize,
 ) -> Option<Integral> {
     let grid = Grid::new(potential, mode)?;
-    let mut evaluations = 0;
+    // Evaluations that are left.
+    let mut left = most;
+    let mut last = f64::INFINITY;
     // Gaussian: error e^(−2π²/h²), 10⁻¹³ at 0.8. Where whitening stretches η, by α below 1, the strip in which f is analytic is narrow:
     // a step of 1 in some η is 10⁻⁸.
     let stretch = grid.axes.iter().map(|axis| bounds(axis)).map(|(low, high)| high - low).fold(0.0, f64::max);
     let mut h = f64::min(0.8, 1.0 / stretch);
-    if grid.expected_points(0.7 * h) > 0.5 * MAX_EVALUATIONS as f64 {
+    if grid.expected_points(0.7 * h) > 0.5 * most as f64 {
         return None;
     }
     loop {
-        let first = grid.sum(h, 0.0, count, functions, &mut evaluations)?;
-        let second = grid.sum(h, 0.5, count, functions, &mut evaluations)?;
+        let first = grid.sum(h, 0.0, count, functions, &mut left)?;
+        let second = grid.sum(h, 0.5, count, functions, &mut left)?;
         let total = 0.5 * (first[0] + second[0]);
         let difference = |x: f64, y: f64| (x - y).abs();
         let mut error = difference(first[0], second[0]) / total;
         for i in 1..=count {
             error = error.max(difference(first[i] / first[0], second[i] / second[0]));
         }
-        if error <= AGREEMENT {
+        let stalled = error <= STALLED && error > 0.5 * last;
+        if error <= AGREEMENT || stalled {
             let means = (1..=count).map(|i| (first[i] + second[i]) / (first[0] + second[0])).collect();
             // The average is better than either grid by far, rounding apart.
             let error = error.max(1e-14);
@@ -73,6 +77,7 @@ pub(crate) fn integrate(
         if !error.is_finite() {
             return None;
         }
+        last = error;
         h *= 0.75;
     }
 }
@@ -158,14 +163,13 @@ impl<'a> Grid<'a> {
         shift: f64,
         count: usize,
         functions: &(dyn Fn(&[f64], &mut [f64]) + Sync),
-        evaluations: &mut usize,
+        left: &mut usize,
     ) -> Option<Vec<f64>> {
         let mut sums = vec![0.0; count + 1];
         let mut line = Line::new(self, h, count, functions);
         let mut centres = vec![0_i64; self.axes.len()];
         let mut largest = 0.0;
-        let complete =
-            self.sum_axis(0, &self.mode.clone(), h, shift, &mut line, &mut centres, &mut largest, &mut sums, evaluations);
+        let complete = self.sum_axis(0, &self.mode.clone(), h, shift, &mut line, &mut centres, &mut largest, &mut sums, left);
         complete.then_some(sums)
     }
 
@@ -181,10 +185,10 @@ impl<'a> Grid<'a> {
         centres: &mut [i64],
         largest: &mut f64,
         sums: &mut [f64],
-        evaluations: &mut usize,
+        left: &mut usize,
     ) -> bool {
         if axis + 1 == self.axes.len() {
-            return line.sum(base, shift, &mut centres[axis], largest, sums, evaluations) && *evaluations <= MAX_EVALUATIONS;
+            return line.sum(base, shift, &mut centres[axis], largest, sums, left);
         }
         // Start where the last sum along this axis was largest, walk up, then down.
         let start = centres[axis];
@@ -200,7 +204,7 @@ impl<'a> Grid<'a> {
                     *point = base[k] + x * self.axes[axis][k];
                 }
                 let before = sums[0];
-                if !self.sum_axis(axis + 1, &point, h, shift, line, centres, largest, sums, evaluations) {
+                if !self.sum_axis(axis + 1, &point, h, shift, line, centres, largest, sums, left) {
                     return false;
                 }
                 let term = sums[0] - before;
@@ -256,15 +260,7 @@ impl<'a, 'g> Line<'a, 'g> {
         }
     }
 
-    fn sum(
-        &mut self,
-        base: &[f64],
-        shift: f64,
-        centre: &mut i64,
-        largest: &mut f64,
-        sums: &mut [f64],
-        evaluations: &mut usize,
-    ) -> bool {
+    fn sum(&mut self, base: &[f64], shift: f64, centre: &mut i64, largest: &mut f64, sums: &mut [f64], left: &mut usize) -> bool {
         let start = *centre;
         let (mut best, mut best_at) = (0.0, start);
         let axis = &self.grid.axes[self.grid.axes.len() - 1];
@@ -292,9 +288,9 @@ impl<'a, 'g> Line<'a, 'g> {
                         *eta = base[k] + x * axis[k];
                     }
                     term = self.careful_term(linear);
-                    *evaluations += CAREFUL_COST;
+                    *left = left.saturating_sub(CAREFUL_COST);
                 }
-                *evaluations += 1;
+                *left = left.saturating_sub(1);
                 if term > 0.0 {
                     sums[0] += term;
                     if !self.values.is_empty() {
@@ -314,7 +310,7 @@ impl<'a, 'g> Line<'a, 'g> {
                 if term <= previous && term <= NEGLIGIBLE * *largest {
                     break;
                 }
-                if !term.is_finite() || *evaluations > MAX_EVALUATIONS {
+                if !term.is_finite() || *left == 0 {
                     return false;
                 }
                 previous = term;
@@ -382,7 +378,7 @@ mod tests {
             let total: f64 = lambda.iter().sum();
             out.iter_mut().zip(lambda).for_each(|(out, lambda)| *out = lambda / total);
         };
-        integrate(potential, &mode.point.eta, n, &shares).unwrap()
+        integrate(potential, &mode.point.eta, n, &shares, 100_000_000).unwrap()
     }
 
     /// Laminar cases are known in closed form: heavy and light counts, α below 1, one to four dimensions.
@@ -424,7 +420,8 @@ mod tests {
         let exact = integral(&potential);
         let mut squares = 0.0;
         for seed in 0..SEEDS {
-            let weighted = draws(&potential, &[1.0; 5], &IntegralSettings { draws: 2_000, seed }).unwrap();
+            let weighted =
+                draws(&potential, &[1.0; 5], &IntegralSettings { draws: 2_000, seed, ..IntegralSettings::default() }).unwrap();
             let (ln_value, error) = weighted.ln_integral();
             assert!(weighted.effective_size() > 500.0);
             squares += ((ln_value - exact.ln_value) / error).powi(2);

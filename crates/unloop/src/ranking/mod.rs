@@ -41,6 +41,9 @@ pub use pairwise::{Beats, Pairwise};
 use tally::Tally;
 pub(crate) use tally::interval;
 
+/// Points of a grid that a ranking waits for, a few hundredths of a second; beyond, draws do.
+const GRID: usize = 500_000;
+
 /// What to rank by, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankingSettings {
@@ -172,13 +175,13 @@ impl Ranking {
         let map = posterior.map(Basis::Log).ok();
         let sampled = posterior.sample_near(&settings.sample, map.as_ref().map(|map| map.theta.as_slice()))?;
         let sample = sampled.sample;
-        let ln_evidence = settings.evidence_draws.and_then(|draws| {
-            let settings = IntegralSettings { draws, seed: settings.sample.seed };
-            posterior.ln_evidence_given(&settings, &sampled.ln_integrals).ok()
-        });
+        let integrals = IntegralSettings { draws: settings.evidence_draws.unwrap_or(0), seed: settings.sample.seed, grid: GRID };
+        let ln_evidence =
+            settings.evidence_draws.and_then(|_| posterior.ln_evidence_given(&integrals, &sampled.ln_integrals).ok());
         // Means are exact where they can be: alike options then have like shares.
         let is_exact = |method: Method| matches!(method, Method::ClosedForm | Method::Quadrature);
-        let exact = ln_evidence.filter(|evidence| is_exact(evidence.method)).and_then(|_| posterior.moments().ok());
+        let exact =
+            ln_evidence.filter(|evidence| is_exact(evidence.method)).and_then(|_| posterior.moments_with(&integrals).ok());
         let exact = exact.filter(|moments| is_exact(moments.method));
         let shown = statistics.shown();
         let tally = Tally::new(&posterior, &sample.draws, settings);

@@ -113,16 +113,17 @@ impl<'a> Tally<'a> {
             self.groups.iter().map(|group| group.alpha).collect()
         };
         let found: f64 = group_best.iter().zip(&self.groups).map(|(best, group)| best * group.ranked.len() as f64).sum();
+        // An option alone is the average.
+        let alone = self.ranked.len() + self.groups.iter().map(|group| group.ranked.len()).sum::<usize>() == 1;
         let parts = group_ranks.into_iter().zip(group_best).zip(group_strengths);
         for (group, ((ranks, best), mut strengths)) in self.groups.iter().zip(parts) {
             let own = self.prior_row(group.alpha);
             let p_best = if found > 0.0 { left * best / found } else { 0.0 };
-            // An option alone is the average.
-            if self.ranked.len() + self.groups.iter().map(|group| group.ranked.len()).sum::<usize>() == 1 {
-                strengths.fill(0.0);
+            let mut strength = digamma(group.alpha) - averages.iter().sum::<f64>() / count;
+            if alone {
+                (strength, strengths) = (0.0, vec![0.0]);
             }
             let (strength_low, strength_high) = interval(&mut strengths, self.tail);
-            let strength = digamma(group.alpha) - averages.iter().sum::<f64>() / count;
             let ranked = self.ranked(group.options[0], ranks);
             for &option in &group.options {
                 let row = RankedOption {
