@@ -99,6 +99,16 @@ pub(crate) fn tied(cell: &Cell<'_>, separator: &str, members: &Members<'_>, answ
     Ok(if tied.is_empty() { answer.clone() } else { Answer::Tied(tied) })
 }
 
+/// Whether a cell says yes or no, as a column `tied` of battles does.
+pub(crate) fn flag(cell: &Cell<'_>) -> Option<bool> {
+    let Cell::Text(text) = cell else { return None };
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" | "1.0" => Some(true),
+        "false" | "no" | "0" | "0.0" => Some(false),
+        _ => None,
+    }
+}
+
 /// The winner of a battle: a name, a side, a tie, or nothing.
 pub(crate) fn winner(cell: &Cell<'_>, sides: &[Side; 2], members: &Members<'_>) -> Outcome<Answer> {
     let Cell::Text(text) = cell else {

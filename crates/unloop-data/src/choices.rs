@@ -2,6 +2,7 @@
 
 use unloop::{OptionError, OptionId, Options, equal_parts};
 
+use crate::error::Problem;
 use crate::rows::{Answer, Row};
 
 /// Name of the no-choice option, where choosing nothing counts as one.
@@ -52,6 +53,17 @@ pub fn no_choice_option(settings: &CountSettings, options: &mut Options) -> Resu
     match settings.none {
         NoChoice::Option => options.intern(NO_CHOICE).map(Some),
         _ => Ok(None),
+    }
+}
+
+/// Refuses a row that presents an option with the name of the no-choice option, where there is one.
+///
+/// # Errors
+/// Then.
+pub fn check_names(row: &Row, none: Option<OptionId>) -> Result<(), Problem> {
+    match none {
+        Some(none) if row.presented.contains(&none) => Err(Problem::Reserved { name: NO_CHOICE.into() }),
+        _ => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use unloop::{OptionId, Options, Statistics, StatisticsError};
 
-use crate::choices::{Choices, CountSettings, Kind, NO_CHOICE, no_choice_option};
+use crate::choices::{Choices, CountSettings, Kind, check_names, no_choice_option};
 use crate::error::{Problem, ReadError};
 use crate::pairs::Pairs;
 use crate::rows::{ReadSettings, Row, Rows};
@@ -47,12 +47,12 @@ pub struct Group {
     pub statistics: Statistics,
 }
 
-/// Bad rows left out.
+/// Bad rows left out, as lines of the files.
 #[derive(Debug, Default)]
 pub struct Skipped {
-    /// How many.
+    /// How many lines.
     pub count: u64,
-    /// The first few.
+    /// What was wrong with the first few.
     pub first: Vec<ReadError>,
 }
 
@@ -79,6 +79,7 @@ pub fn count(
     let failed = |problem| ReadError { file: "the counts".into(), line: None, column: None, problem };
     let none = no_choice_option(settings, options).map_err(|error| failed(Problem::Name { error }))?;
     let grouped = read.group.is_some();
+    let read = &ReadSettings { details: false, ..read.clone() };
     let (to_count, batches) = sync_channel::<Batch>(2);
     let (give_back, empty) = channel();
     let (counted, statistics) = thread::scope(|scope| {
@@ -169,7 +170,8 @@ impl Reading<'_> {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) if skip_bad && error.is_of_row() && !matches!(error.problem, Problem::Groups { .. }) => {
-                        self.counted.skipped.count += 1;
+                        // All lines between two quotes are lost, not one.
+                        self.counted.skipped.count += rows.lines();
                         if self.counted.skipped.first.len() < KEPT {
                             self.counted.skipped.first.push(error);
                         }
@@ -188,9 +190,7 @@ impl Reading<'_> {
 
     fn take(&mut self, row: &Row) -> Result<(), Problem> {
         let Self { choices, counted, batch, .. } = self;
-        if counted.none.is_some_and(|none| row.presented.contains(&none)) {
-            return Err(Problem::Reserved { name: NO_CHOICE.into() });
-        }
+        check_names(row, counted.none)?;
         let group = if !self.grouped {
             0
         } else if let Some(&group) = self.names.get(&row.group) {

@@ -25,6 +25,7 @@ pub(crate) struct CsvRecords {
     fields: usize,
     /// Line on which the record begins.
     line: u64,
+    last_line: u64,
     /// What a file without a header has as its first record.
     pending: bool,
 }
@@ -40,6 +41,7 @@ impl CsvRecords {
             ends: vec![0; 1 << 6],
             fields: 0,
             line: 1,
+            last_line: 1,
             pending: false,
         };
         if !records.next()? {
@@ -81,6 +83,8 @@ impl CsvRecords {
                 ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
                 ReadRecordResult::Record => {
                     self.fields = fields;
+                    // The reader counts the line's end with the record, unless the file ends there.
+                    self.last_line = (self.reader.line() - 1).max(self.line);
                     return Ok(true);
                 }
                 ReadRecordResult::End => return Ok(false),
@@ -90,6 +94,11 @@ impl CsvRecords {
 
     pub(crate) fn line(&self) -> u64 {
         self.line
+    }
+
+    /// The line on which the record ends.
+    pub(crate) fn last_line(&self) -> u64 {
+        self.last_line
     }
 
     pub(crate) fn fields(&self) -> usize {
@@ -106,7 +115,7 @@ impl CsvRecords {
         if i < self.fields { &self.text[start..self.ends[i]] } else { &[] }
     }
 
-    fn field(&self, i: usize) -> Outcome<&str> {
+    pub(crate) fn field(&self, i: usize) -> Outcome<&str> {
         let bytes = self.bytes(i);
         std::str::from_utf8(bytes).map_err(|_| Problem::NotUtf8 { value: excerpt(&String::from_utf8_lossy(bytes)) }.into())
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 
 use thiserror::Error;
 use unloop::{OptionError, StatisticsError};
@@ -92,6 +93,12 @@ pub enum Problem {
         /// Fields of the header.
         expected: usize,
     },
+    /// A row with quotes that end on another line, and too few or too many fields.
+    #[error("a quote is opened in this row and closed on line {last}, and its fields do not fit the header")]
+    OpenQuote {
+        /// The line on which it ends.
+        last: u64,
+    },
     /// A row that does not end.
     #[error("this row is longer than {bytes} bytes")]
     LongRecord {
@@ -167,6 +174,18 @@ pub enum Problem {
         /// The value.
         value: String,
     },
+    /// A list of prior weights without its columns.
+    #[error("there are no columns `option` and `alpha` among {}", Quoted(found))]
+    WeightColumns {
+        /// The columns there are.
+        found: Vec<String>,
+    },
+    /// A prior weight that is none.
+    #[error("{value:?} is not a weight: a number from {:e} to {:e}", unloop::MIN_ALPHA, unloop::MAX_ALPHA)]
+    Weight {
+        /// The value.
+        value: String,
+    },
     /// Broken JSON.
     #[error("this is no JSON object: {message}")]
     Json {
@@ -207,6 +226,11 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// This problem of a row, with where the row is.
+    pub fn at(self, file: &Path, line: u64) -> ReadError {
+        ReadError { file: file.display().to_string(), line: Some(line), column: None, problem: self }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -214,6 +238,9 @@ impl Problem {
             Self::NotUtf8 { .. } => "convert the file to UTF-8, for example with `iconv -f latin1 -t utf-8`",
             Self::Form { hint, .. } => hint,
             Self::Fields { .. } => "a name with a comma needs quotes around it; --skip-bad leaves out such lines",
+            Self::OpenQuote { .. } => {
+                "look for a quote too many; --skip-bad leaves out all lines up to that one, and counts them"
+            }
             Self::LongRecord { .. } => "look for a quote that is opened in this row and not closed",
             Self::NoColumns { .. } => {
                 "a file has columns `presented` and `chosen`, or two competitors and `winner`, or `ranking`; \
@@ -224,8 +251,10 @@ impl Problem {
             Self::Pairs { .. } => "say it with --presented, for example --presented model_a,model_b",
             Self::NotPresented { value, presented } => return Some(not_presented_hint(value, presented)),
             Self::Winner { .. } => "a winner is a side, a competitor's name, `tie`, or empty; --skip-bad leaves out other lines",
-            Self::Repeated { .. } => "a presentation is a set; --skip-bad leaves out such lines",
+            Self::Repeated { .. } => "name each option once; --skip-bad leaves out such lines of choices",
             Self::Name { error: OptionError::EmptyName } => "look for a separator too many",
+            Self::WeightColumns { .. } => "it needs a header line `option,alpha`, then a line for each option",
+            Self::Weight { .. } => "give each option one line `option,alpha`",
             Self::Reserved { .. } => "rename it in the file",
             Self::Count { .. } | Self::Json { .. } | Self::Kind { .. } => "--skip-bad leaves out such lines",
             Self::ManyTied { .. } => {
@@ -242,7 +271,7 @@ fn not_presented_hint(value: &str, presented: &[String]) -> String {
     let alike = |name: &&String| name.trim().to_lowercase() == value.trim().to_lowercase();
     match presented.iter().find(alike) {
         Some(name) => format!("{name:?} was presented: names are compared byte by byte, spaces and capitals too"),
-        None if presented.len() == 1 => "are the names joined by something else than `|`? Say it with --separator".into(),
+        None if presented.len() == 1 => "are the names joined by something else? Say it with --separator".into(),
         None => "--skip-bad leaves out such lines".into(),
     }
 }

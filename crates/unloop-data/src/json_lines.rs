@@ -1,6 +1,7 @@
 //! Records of a JSON Lines file: one object on each line.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{BufRead, Read};
 
@@ -12,6 +13,8 @@ use crate::error::{Outcome, Problem, excerpt, refuse};
 
 /// Longest line, in bytes.
 const MAX_LINE: u64 = 1 << 22;
+/// Bad lines that may come before the first object.
+const MOST_BAD: usize = 100;
 /// Fields that may be missing in the first object and come later.
 const OPTIONAL: [&str; 5] = ["tied", "count", "weight", "user", "time"];
 
@@ -22,37 +25,77 @@ pub(crate) struct JsonRecords {
     values: Vec<Value>,
     text: Vec<u8>,
     line: u64,
-    /// The first object was read for its fields and not yet handed out.
-    pending: bool,
+    /// Lines that were read for the fields of the first object, with their numbers, and not yet handed out.
+    pending: VecDeque<(u64, Vec<u8>)>,
+    /// Fields that were asked for, by place in the header, and were in no object so far.
+    missing: Vec<usize>,
 }
 
 impl JsonRecords {
-    /// A file and the fields of its first object, with those that may come later.
+    /// A file and the fields of its first object, with those that may come later. `wanted` are fields that were asked for; two may be
+    /// joined by a comma.
     pub(crate) fn new(input: Box<dyn BufRead + Send>, wanted: &[&str]) -> Outcome<(Self, Vec<String>)> {
-        let mut records = Self { input, header: Vec::new(), values: Vec::new(), text: Vec::new(), line: 0, pending: true };
-        if !records.next_line()? {
-            return refuse(Problem::NoHeader);
-        }
-        let first: serde_json::Map<String, Value> =
-            serde_json::from_slice(&records.text).map_err(|error| Problem::Json { message: error.to_string() })?;
+        let mut records = Self {
+            input,
+            header: Vec::new(),
+            values: Vec::new(),
+            text: Vec::new(),
+            line: 0,
+            pending: VecDeque::new(),
+            missing: Vec::new(),
+        };
+        let first = records.first_object()?;
         let mut header: Vec<String> = first.keys().cloned().collect();
         let has = |name: &str| first.keys().any(|key| key.eq_ignore_ascii_case(name));
         // Without a set of options presented, the answer is a ranking or the winner of a battle.
         let answer = if has("presented") && !has("ranking") { "chosen" } else { "winner" };
         let answered = has("ranking") || wanted.iter().any(|name| first.contains_key(*name));
-        for name in OPTIONAL.iter().chain((!answered).then_some(&answer)).chain(wanted) {
-            if !has(name) {
-                header.push((*name).into());
+        let wanted = wanted.iter().flat_map(|&name| match name.split_once(',') {
+            Some((a, b)) if !first.contains_key(name) => vec![a.trim(), b.trim()],
+            _ => vec![name],
+        });
+        let later = OPTIONAL.iter().copied().chain((!answered).then_some(answer));
+        header.extend(later.filter(|name| !has(name)).map(str::to_owned));
+        for name in wanted {
+            if !header.iter().any(|field| field == name) {
+                records.missing.push(header.len());
+                header.push(name.into());
             }
         }
         records.header.clone_from(&header);
         Ok((records, header))
     }
 
+    /// The first line that is an object. Those before it are bad, and come to be told so when they are handed out.
+    fn first_object(&mut self) -> Outcome<serde_json::Map<String, Value>> {
+        let mut error = Problem::NoHeader;
+        while self.pending.len() < MOST_BAD && self.next_line()? {
+            self.pending.push_back((self.line, self.text.clone()));
+            match serde_json::from_slice(&self.text) {
+                Ok(first) => return Ok(first),
+                Err(bad) if self.pending.len() == 1 => error = Problem::Json { message: bad.to_string() },
+                Err(_) => {}
+            }
+        }
+        refuse(error)
+    }
+
     /// Goes to the next object; false after the last. A line that is no object is an error, and the one after it comes next.
     pub(crate) fn next(&mut self) -> Outcome<bool> {
-        if !std::mem::take(&mut self.pending) && !self.next_line()? {
-            return Ok(false);
+        if let Some((line, text)) = self.pending.pop_front() {
+            (self.line, self.text) = (line, text);
+        } else if !self.next_line()? {
+            return match self.missing.first() {
+                None => Ok(false),
+                Some(&place) => {
+                    let name = self.header[place].clone();
+                    let found = self.header.iter().enumerate().filter(|(i, _)| !self.missing.contains(i));
+                    let found = found.map(|(_, name)| name.clone()).filter(|name| !OPTIONAL.contains(&name.as_str())).collect();
+                    // Said once.
+                    self.missing.clear();
+                    refuse(Problem::NoColumn { name, found })
+                }
+            };
         }
         self.values.clear();
         self.values.resize(self.header.len(), Value::Null);
@@ -62,6 +105,7 @@ impl JsonRecords {
             .deserialize(&mut reader)
             .and_then(|()| reader.end())
             .map_err(|error| Problem::Json { message: error.to_string() })?;
+        self.missing.retain(|&place| self.values[place].is_null());
         Ok(true)
     }
 

@@ -55,7 +55,9 @@ impl Layout {
     /// If they say nothing of choices, or more than one thing.
     pub fn new(header: &[String], settings: &ReadSettings) -> Result<Self, Problem> {
         for name in ["presented", "chosen", "winner", "ranking", "count"] {
-            if header.iter().filter(|column| column.as_str() == name).count() > 1 {
+            let alike = header.iter().filter(|column| column.eq_ignore_ascii_case(name)).count();
+            let same = header.iter().filter(|column| *column == name).count();
+            if alike > 1 && same != 1 {
                 return Err(Problem::RepeatedColumn { name: name.into() });
             }
         }
@@ -91,8 +93,8 @@ impl Layout {
             answer,
             tied: known("tied"),
             count: known("count").or_else(|| known("weight")),
-            user: known("user"),
-            time: known("time"),
+            user: known("user").filter(|_| settings.details),
+            time: known("time").filter(|_| settings.details),
             group: settings.group.as_deref().map(wanted).transpose()?,
         })
     }

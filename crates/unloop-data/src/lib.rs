@@ -34,6 +34,7 @@ pub mod draws;
 mod error;
 mod json_lines;
 mod layout;
+mod lists;
 mod pairs;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -42,10 +43,11 @@ mod source;
 mod write;
 
 pub use cell::split as split_names;
-pub use choices::{CountSettings, NO_CHOICE, NoChoice, Ties, for_each_choice, no_choice_option};
+pub use choices::{CountSettings, NO_CHOICE, NoChoice, Ties, check_names, for_each_choice, no_choice_option};
 pub use count::{Counted, Group, MAX_GROUPS, Skipped, count};
 pub use error::{Problem, ReadError};
 pub use layout::Layout;
+pub use lists::{read_names, read_weights};
 #[doc(hidden)] // For the benchmark alone.
 pub use pairs::Pairs;
 pub use rows::{Answer, MAX_COUNT, ReadSettings, Row, Rows};

@@ -24,11 +24,13 @@ pub struct ReadSettings {
     pub separator: String,
     /// A column by whose values rows are told apart.
     pub group: Option<String>,
+    /// Whether the columns `user` and `time` are read, where they are there. They are by default; who only counts needs neither.
+    pub details: bool,
 }
 
 impl Default for ReadSettings {
     fn default() -> Self {
-        Self { presented: None, chosen: None, separator: "|".into(), group: None }
+        Self { presented: None, chosen: None, separator: "|".into(), group: None, details: true }
     }
 }
 
@@ -100,7 +102,7 @@ impl Rows {
             Content::Unknown(mut input) | Content::Text(mut input) => {
                 match first_byte(&mut *input).map_err(|error| failed(None, error.into()))? {
                     None => return Err(failed(None, Problem::NoHeader)),
-                    Some(b'{') => {
+                    Some(first) if first == b'{' || is_json_lines(&file) => {
                         let columns = [&settings.presented, &settings.chosen, &settings.group];
                         let wanted: Vec<&str> = columns.iter().filter_map(|name| name.as_deref()).collect();
                         let (records, header) = JsonRecords::new(input, &wanted).map_err(|problem| failed(Some(1), *problem))?;
@@ -132,6 +134,14 @@ impl Rows {
         &self.layout
     }
 
+    /// Lines that the row last read takes, good or bad: more than one where quotes hold line ends.
+    pub fn lines(&self) -> u64 {
+        match &self.records {
+            Records::Csv(records) => records.last_line() - records.line() + 1,
+            _ => 1,
+        }
+    }
+
     /// Reads the next row; false after the last. Names not seen before become options, in order of appearance.
     ///
     /// # Errors
@@ -144,9 +154,10 @@ impl Rows {
             text.clear();
         }
         let read = match &mut self.records {
-            Records::Csv(records) => records.next().and_then(|more| match records.fields() {
-                found if more && found != self.header.len() => refuse(Problem::Fields { found, expected: self.header.len() }),
-                _ => Ok(more),
+            Records::Csv(records) => records.next().and_then(|more| match (records.fields(), records.last_line()) {
+                (found, _) if !more || found == self.header.len() => Ok(more),
+                (_, last) if last > records.line() => refuse(Problem::OpenQuote { last }),
+                (found, _) => refuse(Problem::Fields { found, expected: self.header.len() }),
             }),
             Records::Json(records) => records.next(),
             #[cfg(feature = "parquet")]
@@ -155,6 +166,10 @@ impl Rows {
         row.line = self.records.line();
         match read {
             Ok(false) => return Ok(false),
+            // A field that no object has is the whole file's fault.
+            Err(problem) if matches!(*problem, Problem::NoColumn { .. }) => {
+                return Err(ReadError { file: self.file.clone(), line: None, column: None, problem: *problem });
+            }
             Err(problem) => return Err(self.failed(row.line, None, *problem)),
             Ok(true) => {}
         }
@@ -239,8 +254,11 @@ impl Rows {
         row.answer = found.map_err(at(column))?;
         if let Some(column) = layout.tied {
             let cell = cell(column)?;
-            if cell != Cell::Empty {
-                row.answer = answer::tied(&cell, separator, &members, &row.answer).map_err(at(column))?;
+            match answer::flag(&cell).filter(|_| matches!(layout.presented, Presented::Pair(_))) {
+                Some(false) => {}
+                Some(true) => row.answer = Answer::AllTied,
+                None if cell == Cell::Empty => {}
+                None => row.answer = answer::tied(&cell, separator, &members, &row.answer).map_err(at(column))?,
             }
         }
         Ok(())
@@ -275,6 +293,13 @@ fn count(cell: &Cell<'_>) -> Outcome<f64> {
         Ok(count) if (0.0..=MAX_COUNT).contains(&count) => Ok(count),
         _ => refuse(Problem::Count { value: excerpt(text) }),
     }
+}
+
+/// Whether a file's name says that it holds JSON Lines; its first line may be bad.
+fn is_json_lines(file: &str) -> bool {
+    let name = file.to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    [".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end))
 }
 
 const JSON_DOCUMENT: Problem =

@@ -99,6 +99,7 @@ impl Source {
             Kind::Parquet => Content::Parquet(path.ok_or_else(|| failed(PARQUET_STREAM))?.into()),
             #[cfg(not(feature = "parquet"))]
             Kind::Parquet => return Err(failed(PARQUET_LEFT_OUT)),
+            Kind::Utf16 => return Err(failed(UTF_16)),
             Kind::Other(what) => {
                 return Err(failed(Problem::Form { what, hint: "decompress it first, or compress it with gzip" }));
             }
@@ -117,11 +118,15 @@ const PARQUET_LEFT_OUT: Problem = Problem::Form {
 const PARQUET_STREAM: Problem =
     Problem::Form { what: "a Parquet file, which cannot be read from a stream", hint: "give the name of the file" };
 
+const UTF_16: Problem =
+    Problem::Form { what: "text in UTF-16", hint: "convert it to UTF-8, for example with `iconv -f utf-16 -t utf-8`" };
+
 /// What the first bytes say.
 enum Kind {
     Text,
     Gzip,
     Parquet,
+    Utf16,
     Other(&'static str),
 }
 
@@ -134,6 +139,7 @@ impl Kind {
             [b'B', b'Z', b'h', ..] => Self::Other("compressed with bzip2"),
             [0xfd, b'7', b'z', b'X', b'Z', ..] => Self::Other("compressed with xz"),
             [b'P', b'K', 3, 4, ..] => Self::Other("a zip archive or a spreadsheet"),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Self::Utf16,
             _ => Self::Text,
         }
     }

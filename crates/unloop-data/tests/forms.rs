@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use unloop::{OptionId, Options, Statistics};
 use unloop_data::{
     Answer, CountSettings, Counted, NoChoice, Problem, ReadError, ReadSettings, Row, Rows, Source, Ties, WriteFormat, Writer,
-    count,
+    count, read_names, read_weights,
 };
 
 fn source(text: impl AsRef<[u8]>) -> Source {
@@ -172,7 +172,7 @@ fn bad_rows_say_where_and_what() {
         "test, line 3, column `chosen`: \"a\" was chosen but not presented: `a, b`",
         "--separator",
     );
-    says(&format!("{good}a|a,a,1\n"), "test, line 3, column `presented`: \"a\" is named twice", "set");
+    says(&format!("{good}a|a,a,1\n"), "test, line 3, column `presented`: \"a\" is named twice", "once");
     says(
         &format!("{good}a||b,a,1\n"),
         "test, line 3, column `presented`: an option needs a name of at least one byte",
@@ -195,13 +195,13 @@ fn bad_rows_say_where_and_what() {
         "test, line 3, column `winner`: \"z\" is neither `x`, `y`, `model_a`, `model_b` nor a tie",
         "tie",
     );
-    says(&format!("{battles}x,x,x\n"), "test, line 3, column `model_b`: \"x\" is named twice", "set");
+    says(&format!("{battles}x,x,x\n"), "test, line 3, column `model_b`: \"x\" is named twice", "once");
     says(
         "{\"presented\": [\"a\"]}\n{\"presented\": [{}]}\n",
         "test, line 2, column `presented`: [{}] is not a list of names",
         "--skip-bad",
     );
-    says("ranking\na>b>a\n", "test, line 2, column `ranking`: \"a\" is named twice", "set");
+    says("ranking\na>b>a\n", "test, line 2, column `ranking`: \"a\" is named twice", "once");
     let error = refusal(b"presented,chosen\na|\xff,a\n");
     assert_eq!(error.to_string(), "test, line 2, column `presented`: \"a|\u{fffd}\" is not UTF-8");
     let error = refusal("{\"presented\": [\"a\"]}\n{oops\n");
@@ -416,4 +416,97 @@ fn json_fields_are_found_whatever_their_capitals() {
     assert_eq!(all("{\"presented\":[\"a\",\"b\"],\"chosen\":\"a\",\"Count\":5}\n"), ["a|b -> a x5"]);
     let battles = "{\"model_a\":\"x\",\"model_b\":\"y\"}\n{\"model_a\":\"x\",\"model_b\":\"y\",\"winner\":\"model_b\"}\n";
     assert_eq!(all(battles), ["x|y -> nothing x1", "x|y -> y x1"]);
+}
+
+/// Two competitors in fields of any name, joined by a comma, as in CSV.
+#[test]
+fn json_competitors_are_found_by_name() {
+    let text = "{\"p\":\"a\",\"q\":\"b\",\"w\":\"a\"}\n{\"p\":\"b\",\"q\":\"c\",\"w\":\"q\"}\n";
+    let settings = ReadSettings { presented: Some("p,q".into()), chosen: Some("w".into()), ..ReadSettings::default() };
+    let (options, rows) = rows_with(text, &settings).expect("good rows");
+    let shown: Vec<String> = rows.iter().map(|row| shown(&options, row)).collect();
+    assert_eq!(shown, ["a|b -> a x1", "b|c -> c x1"]);
+}
+
+/// A field that was asked for and is in no object is refused; one that comes late is not.
+#[test]
+fn json_fields_that_never_come_are_refused() {
+    let text = "{\"presented\":[\"a\",\"b\"],\"chosen\":\"a\"}\n{\"presented\":[\"a\",\"b\"],\"chosen\":\"b\",\"land\":\"x\"}\n";
+    let by = |name: &str| rows_with(text, &ReadSettings { group: Some(name.into()), ..ReadSettings::default() });
+    assert_eq!(by("land").expect("it comes late").1[1].group, "x");
+    let error = by("lnad").expect_err("it never comes");
+    assert!(matches!(&error.problem, Problem::NoColumn { name, .. } if name == "lnad") && !error.is_of_row());
+    assert_eq!(error.to_string(), "test: there is no column `lnad` among `presented`, `chosen`");
+}
+
+/// The first lines may be the bad ones, with a name that says JSON Lines whatever they hold.
+#[test]
+fn bad_lines_before_the_first_object_can_be_skipped() {
+    let good = "{\"presented\":[\"a\",\"b\"],\"chosen\":\"a\"}\n";
+    for (name, bad) in [("test", "{oops\n\n"), ("x.jsonl", "oops\n[1]\n"), ("x.NDJSON.gz", "oops\n\n")] {
+        let source = || Source::from_reader(name, std::io::Cursor::new(format!("{bad}{good}{good}")));
+        let settings = CountSettings { skip_bad: true, ..CountSettings::default() };
+        let counted = count([Ok(source())], &mut Options::new(), &ReadSettings::default(), &settings).expect("two rows");
+        let lines: Vec<Option<u64>> = counted.skipped.first.iter().map(|error| error.line).collect();
+        assert_eq!((counted.rows, lines[0]), (2, Some(1)), "{name}");
+        let strict = count([Ok(source())], &mut Options::new(), &ReadSettings::default(), &CountSettings::default());
+        assert_eq!(strict.expect_err("a bad line").line, Some(1));
+    }
+}
+
+/// A quote too many swallows lines up to the next quote: all of them are counted, and the row says where it ends.
+#[test]
+fn lines_between_two_quotes_are_counted() {
+    let text = "presented,chosen\na|b,a\n\"a|b,a\na|b,b\na|b,b\na\"|b,a\na|b,a\nx,y,\"z\n\"\n";
+    let settings = CountSettings { skip_bad: true, ..CountSettings::default() };
+    let (_, counted) = counted(text, settings);
+    assert_eq!((counted.rows, counted.skipped.count), (2, 6));
+    assert!(matches!(counted.skipped.first[1].problem, Problem::OpenQuote { last: 9 }), "{:?}", counted.skipped.first);
+    assert_eq!(counted.skipped.first[1].line, Some(8));
+}
+
+/// Columns that nobody needs cannot make a row bad.
+#[test]
+fn only_columns_that_count_are_read() {
+    let odd = "{\"presented\":[\"a\",\"b\"],\"chosen\":\"a\",\"user\":{\"id\":1},\"time\":[1,2]}\n";
+    assert!(refusal(odd).to_string().contains("column `user`"));
+    let (_, counted) = counted(odd, CountSettings::default());
+    assert_eq!(counted.rows, 1);
+    // A column `tied` of battles says yes or no.
+    let flags = "model_a,model_b,winner,tied\na,b,a,False\na,b,,True\na,b,b,0\n";
+    assert_eq!(all(flags), ["a|b -> a x1", "a|b -> (tie) x1", "a|b -> b x1"]);
+}
+
+/// Two columns that differ in capitals alone, none of them written as expected.
+#[test]
+fn columns_alike_but_for_capitals_are_refused() {
+    assert!(matches!(refusal("presented,Chosen,CHOSEN\na|b,a,b\n").problem, Problem::RepeatedColumn { .. }));
+    assert_eq!(all("presented,chosen,CHOSEN\na|b,a,b\n"), ["a|b -> a x1"]);
+    assert!(matches!(refusal(b"\xff\xfep\0").problem, Problem::Form { what: "text in UTF-16", .. }));
+}
+
+/// Names and weights beside the choices: blanks, capitals, gzip, and what is wrong with them.
+#[test]
+fn lists_are_read_and_refused() {
+    let mut options = Options::new();
+    read_names(source("\u{feff}soup\r\n\nhot curry\n"), &mut options).expect("two names");
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(b"Option , ALPHA\n soup, 2.5\nnew,1e-3\n").expect("in memory");
+    let weights = read_weights(source(gzip.finish().expect("in memory")), &mut options).expect("two weights");
+    let named: Vec<(&str, f64)> = weights.iter().map(|&(id, weight)| (options.name(id).expect("a name"), weight)).collect();
+    assert_eq!(named, [("soup", 2.5), ("new", 1e-3)]);
+    assert_eq!(options.len(), 3);
+    let bad = [
+        ("option,alpha\nsoup,heavy\n", "test, line 2, column `alpha`: \"heavy\" is not a weight: a number from 1e-12 to 1e9"),
+        ("option,alpha\nsoup,0\n", "test, line 2, column `alpha`: \"0\" is not a weight: a number from 1e-12 to 1e9"),
+        ("option,alpha\nsoup,1\nsoup,2\n", "test, line 3, column `option`: \"soup\" is named twice"),
+        ("option,weight\nsoup,1\n", "test: there are no columns `option` and `alpha` among `option`, `weight`"),
+        ("option,alpha\nsoup\n", "test, line 2: 1 fields, where the header has 2"),
+        ("", "test: it is empty: not even a header line"),
+    ];
+    for (text, expected) in bad {
+        let error = read_weights(source(text), &mut options.clone()).expect_err("a bad list");
+        assert_eq!(error.to_string().replace(", line 1:", ":"), expected);
+    }
+    assert!(read_names(source(b"a\nb\xff\n"), &mut options).expect_err("no text").to_string().starts_with("test, line 2"));
 }
