@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Error;
@@ -25,6 +26,11 @@ impl std::error::Error for Failure {}
 /// An error with a hint.
 pub(crate) fn failure(message: impl Into<String>, hint: impl Into<String>) -> Error {
     Failure { message: message.into(), hint: hint.into() }.into()
+}
+
+/// A file that cannot be written.
+pub(crate) fn cannot_write(path: &Path, error: &dyn fmt::Display) -> Error {
+    failure(format!("{}: cannot be written: {error}", path.display()), "name a file in a folder that exists")
 }
 
 /// Prints an error and says with which code to exit. A reader that has heard enough is no error.

@@ -1,5 +1,10 @@
 //! Numbers as people read them.
 
+/// A text of a file as it can stand in a terminal: what would move its cursor is written out.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
 /// A share or probability in percent, with at least two digits that tell something.
 pub(crate) fn percent(x: f64) -> String {
     let x = 100.0 * x;

@@ -1,17 +1,20 @@
 //! Choice files named on the command line, read and counted.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use unloop::{OptionId, Options};
-use unloop_data::{CountSettings, Counted, NoChoice, ReadError, ReadSettings, Row, Rows, Source, Ties, count};
+use unloop::{Options, Prior};
+use unloop_data::{
+    CountSettings, Counted, NoChoice, ReadError, ReadSettings, Row, Rows, Source, Ties, check_names, count, no_choice_option,
+    read_names,
+};
 
 use crate::failure::failure;
 use crate::figures;
+use crate::model::Model;
 use crate::progress::Progress;
 
 /// Where choices come from and what they mean.
@@ -81,19 +84,21 @@ fn separator(text: &str) -> Result<String, String> {
     }
 }
 
-/// Choices, counted, and the names of their options.
+/// Choices, counted, the names of their options, and what is believed of these before.
 pub(crate) struct Loaded {
     pub(crate) options: Options,
+    /// Counts over all options, those of the prior file too.
     pub(crate) counted: Counted,
+    pub(crate) prior: Prior,
 }
 
 impl Input {
     /// Reads and counts all files; rows are told apart by a column if one is named.
-    pub(crate) fn load(&self, columns: &Columns, group: Option<&str>) -> Result<Loaded> {
+    pub(crate) fn load(&self, columns: &Columns, group: Option<&str>, model: &Model) -> Result<Loaded> {
         let mut options = self.known_options()?;
         let settings = self.count_settings();
         let read = Arc::new(AtomicU64::new(0));
-        let counted = {
+        let mut counted = {
             let _progress = Progress::reading(Arc::clone(&read), self.total_bytes());
             let sources = self.files.iter().map(|path| Source::open_counted(path, &read));
             count(sources, &mut options, &self.read_settings(columns, group), &settings)?
@@ -111,22 +116,33 @@ impl Input {
         if settings.none == NoChoice::Ignore && counted.nothing > 0 && counted.nothing == counted.rows {
             eprintln!("warning: nothing was chosen in any row; --none option or --none tie makes such rows count");
         }
-        Ok(Loaded { options, counted })
+        let prior = model.prior(&mut options)?;
+        counted.groups.iter_mut().for_each(|group| group.statistics.grow(options.len()));
+        Ok(Loaded { options, counted, prior })
     }
 
-    /// Reads all rows in order, for what needs them one by one.
-    pub(crate) fn rows(&self, columns: &Columns) -> Result<(Options, Vec<Row>)> {
+    /// Reads all rows in order, with the places of their files, for what needs them one by one.
+    pub(crate) fn rows(&self, columns: &Columns) -> Result<(Options, Vec<(usize, Row)>)> {
         let mut options = self.known_options()?;
+        let none = no_choice_option(&self.count_settings(), &mut options)?;
         let (mut rows, mut skipped, mut first) = (Vec::new(), 0, Vec::new());
-        for path in &self.files {
+        for (file, path) in self.files.iter().enumerate() {
             let mut reader = Rows::new(Source::open(path)?, &self.read_settings(columns, None))?;
             loop {
                 let mut row = Row::default();
-                match reader.read(&mut options, &mut row) {
-                    Ok(true) => rows.push(row),
+                let read = reader.read(&mut options, &mut row);
+                let read = read.and_then(|more| {
+                    if more {
+                        check_names(&row, none).map_err(|problem| problem.at(path, row.line)).map(|()| true)
+                    } else {
+                        Ok(false)
+                    }
+                });
+                match read {
+                    Ok(true) => rows.push((file, row)),
                     Ok(false) => break,
                     Err(error) if self.skip_bad && error.is_of_row() => {
-                        skipped += 1;
+                        skipped += reader.lines();
                         first.push(error);
                         first.truncate(5);
                     }
@@ -150,6 +166,11 @@ impl Input {
             words.push(format!("{} ties count for nothing (--ties)", figures::count(counted.ties as f64)));
         }
         words
+    }
+
+    /// A line of a file, for messages.
+    pub(crate) fn line(&self, file: usize, line: u64) -> String {
+        format!("{}, line {line}", self.files[file].display())
     }
 
     /// What joins names.
@@ -180,6 +201,7 @@ impl Input {
             chosen: columns.chosen.clone(),
             separator: self.separator.clone(),
             group: group.map(str::to_owned),
+            details: false,
         }
     }
 
@@ -190,46 +212,11 @@ impl Input {
     /// Options named in a file of their own.
     fn known_options(&self) -> Result<Options> {
         let mut options = Options::new();
-        let Some(path) = &self.options else { return Ok(options) };
-        let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-        let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
-        for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            options.intern(line).with_context(|| format!("{}, line {}", path.display(), i + 1))?;
+        if let Some(path) = &self.options {
+            read_names(Source::open(path)?, &mut options)?;
         }
         Ok(options)
     }
-}
-
-/// Weights of options from a CSV file `option,alpha`; names not known before become options.
-pub(crate) fn read_weights(path: &Path, options: &mut Options) -> Result<Vec<(OptionId, f64)>> {
-    let place = |line: u64| format!("{}, line {line}", path.display());
-    let hint = "it needs the columns `option` and `alpha`: one line for each option, with its weight";
-    let mut reader = csv::ReaderBuilder::new()
-        .flexible(true)
-        .from_path(path)
-        .with_context(|| format!("{}: cannot be read", path.display()))?;
-    let header = reader.headers()?.clone();
-    let column = |name: &str| header.iter().position(|field| field.trim() == name);
-    let (Some(name), Some(alpha)) = (column("option"), column("alpha")) else {
-        let found = header.iter().collect::<Vec<_>>().join("`, `");
-        return Err(failure(format!("{}: no columns `option` and `alpha` among `{found}`", path.display()), hint));
-    };
-    let mut weights: Vec<(OptionId, f64)> = Vec::new();
-    let mut seen = HashSet::new();
-    for record in reader.records() {
-        let record = record.with_context(|| format!("{}: cannot be read", path.display()))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let (name, text) = (record.get(name).unwrap_or_default(), record.get(alpha).unwrap_or_default());
-        let Ok(weight) = text.trim().parse::<f64>() else {
-            return Err(failure(format!("{}, column `alpha`: {text:?} is not a number", place(line)), hint));
-        };
-        let id = options.intern(name).with_context(|| format!("{}, column `option`", place(line)))?;
-        if !seen.insert(id) {
-            return Err(failure(format!("{}: {name:?} is there twice", place(line)), "give each option one weight"));
-        }
-        weights.push((id, weight));
-    }
-    Ok(weights)
 }
 
 fn warn_of_skipped(count: u64, first: &[ReadError]) {

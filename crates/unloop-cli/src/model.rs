@@ -6,9 +6,10 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use unloop::sampler::{SampleMethod, SampleReport, SampleSettings};
 use unloop::{MAX_ALPHA, MIN_ALPHA, Method, OptionId, Options, Prior, Statistics};
+use unloop_data::{Source, read_weights};
 
 use crate::failure::failure;
-use crate::input::read_weights;
+use crate::figures::printable;
 
 /// What is believed before any choice, and how the posterior is drawn from.
 #[derive(Args, Debug)]
@@ -29,6 +30,10 @@ pub(crate) struct Model {
     /// Chains
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = at_least_one)]
     chains: usize,
+
+    /// How to draw from the posterior
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) method: MethodFlag,
 
     /// Seed of every random number: the same seed gives the same answer
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -78,24 +83,15 @@ impl Model {
     /// The prior over all options; those that a prior file names are added to them.
     pub(crate) fn prior(&self, options: &mut Options) -> Result<Prior> {
         let Some(path) = &self.prior_file else { return Ok(Prior::symmetric(self.prior)?) };
-        let weights = read_weights(path, options)?;
+        let weights = read_weights(Source::open(path)?, options)?;
         let mut alpha = vec![self.prior; options.len()];
-        for (option, weight) in weights {
-            if !(MIN_ALPHA..=MAX_ALPHA).contains(&weight) {
-                let name = options.name(option).unwrap_or_default();
-                return Err(failure(
-                    format!("{}: {name:?} has the weight {weight}", path.display()),
-                    format!("weights are from {MIN_ALPHA:e} to {MAX_ALPHA:e}"),
-                ));
-            }
-            alpha[option.index()] = weight;
-        }
+        weights.into_iter().for_each(|(option, weight)| alpha[option.index()] = weight);
         Prior::per_option(alpha).with_context(|| path.display().to_string())
     }
 
     /// How to draw from a posterior.
-    pub(crate) fn sample_settings(&self, method: MethodFlag) -> Result<SampleSettings> {
-        let method = match method {
+    pub(crate) fn sample_settings(&self) -> Result<SampleSettings> {
+        let method = match self.method {
             MethodFlag::Auto => None,
             MethodFlag::Gibbs => Some(SampleMethod::Gibbs),
             MethodFlag::Hamiltonian => Some(SampleMethod::Hamiltonian),
@@ -146,18 +142,27 @@ pub(crate) fn evidence_method_name(method: Method) -> &'static str {
 }
 
 /// Warns of draws that are not good, and of groups that nothing links.
-pub(crate) fn warn(report: &SampleReport, statistics: &Statistics, options: &Options, context: &str) {
-    let context = if context.is_empty() { String::new() } else { format!("{context}: ") };
+pub(crate) fn warn(report: &SampleReport, statistics: &Statistics, options: &Options) {
+    warn_of_draws(report, "");
+    warn_of_groups(statistics, options);
+}
+
+/// Warns of draws that are not good.
+pub(crate) fn warn_of_draws(report: &SampleReport, context: &str) {
+    let context = if context.is_empty() { String::new() } else { format!("{}: ", printable(context)) };
     if !report.r_hat.is_finite() {
         eprintln!("warning: {context}the draws are too few to judge; ask for more with --draws");
     } else if !report.is_good() {
         eprintln!(
-            "warning: {context}the draws are not good enough: R-hat {:.3} (at most 1.01), {:.0} effective (at least 100 for each \
+            "warning: {context}the draws are not good enough: R-hat {:.4} (at most 1.01), {:.0} effective (at least 100 for each \
              chain); try more --draws, or another --method",
             report.r_hat,
             report.bulk_ess.min(report.tail_ess)
         );
     }
+}
+
+fn warn_of_groups(statistics: &Statistics, options: &Options) {
     let groups = statistics.components();
     if groups.len() > 1 {
         const FEW: usize = 4;
@@ -166,7 +171,7 @@ pub(crate) fn warn(report: &SampleReport, statistics: &Statistics, options: &Opt
             listed.push(format!("… {} in all", groups.len()));
         }
         eprintln!(
-            "warning: {context}the options fall into {} groups that no presentation links: {}. \
+            "warning: the options fall into {} groups that no presentation links: {}. \
              Inside a group choices decide the order, between groups the prior does",
             groups.len(),
             listed.join(", ")

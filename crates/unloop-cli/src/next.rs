@@ -13,7 +13,7 @@ use unloop::{OptionId, Presentation};
 use crate::failure::failure;
 use crate::figures::{chance, count};
 use crate::input::{Columns, Input};
-use crate::model::{self, MethodFlag, Model, at_least_one};
+use crate::model::{self, Model, at_least_one};
 use crate::output::{print_json, print_table, table};
 use crate::progress::Progress;
 
@@ -30,10 +30,6 @@ pub(crate) struct Next {
     columns: Columns,
     #[command(flatten)]
     model: Model,
-
-    /// How to draw from the posterior
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Model")]
-    method: MethodFlag,
 
     /// Options of a presentation
     #[arg(long, value_name = "L", default_value_t = 2, value_parser = at_least_one)]
@@ -77,12 +73,17 @@ struct Proposal {
 
 impl Next {
     pub(crate) fn run(self) -> Result<()> {
-        let settings = self.model.sample_settings(self.method)?;
-        let mut loaded = self.input.load(&self.columns, None)?;
-        let prior = self.model.prior(&mut loaded.options)?;
-        let mut statistics = loaded.counted.statistics().clone();
-        statistics.grow(loaded.options.len());
+        let settings = self.model.sample_settings()?;
+        let loaded = self.input.load(&self.columns, None, &self.model)?;
+        let statistics = loaded.counted.statistics();
         let none: Vec<OptionId> = loaded.counted.none.into_iter().collect();
+        let there_are = loaded.options.len() - none.len();
+        if there_are < 2 && self.goal != GoalFlag::Thompson {
+            return Err(failure("one option has no order", "name other options with --options"));
+        }
+        if there_are < self.size {
+            eprintln!("warning: there are {there_are} options, fewer than --size {}: all of them are presented", self.size);
+        }
         let settings = RankingSettings {
             top: self.size,
             sample: settings,
@@ -91,9 +92,9 @@ impl Next {
             ..RankingSettings::default()
         };
         let progress = Progress::working("drawing from the posterior");
-        let (ranking, sample) = Ranking::with_sample(&prior, &statistics, &settings).context("no ranking")?;
+        let (ranking, sample) = Ranking::with_sample(&loaded.prior, statistics, &settings).context("no ranking")?;
         drop(progress);
-        model::warn(&sample.report, &statistics, &loaded.options, "");
+        model::warn(&sample.report, statistics, &loaded.options);
         let proposals = self.proposals(&sample, &none)?;
         let mut out = BufWriter::new(std::io::stdout().lock());
         let name = |option: OptionId| loaded.options.name(option).unwrap_or_default();
@@ -109,7 +110,7 @@ impl Next {
                         let row = row(option);
                         json!({ "option": name(option), "probability": mean, "low": low, "high": high,
                             "p_best": row.map(|row| row.p_best), "p_top": row.map(|row| row.p_top),
-                            "shown": statistics_of(row, |row| row.shown), "chosen": statistics_of(row, |row| row.chosen) })
+                            "shown": row.map(|row| row.shown), "chosen": row.map(|row| row.chosen) })
                     })
                     .collect();
                 let names: Vec<&str> = proposal.options.iter().map(|&option| name(option)).collect();
@@ -191,10 +192,6 @@ impl Next {
             _ => format!("{} to {}, {shown}", chance(low), chance(high)),
         }
     }
-}
-
-fn statistics_of(row: Option<&RankedOption>, pick: fn(&RankedOption) -> f64) -> f64 {
-    row.map_or(0.0, pick)
 }
 
 /// Chance of each option of a proposal to be chosen, with its 90 % interval, in the proposal's order.

@@ -5,12 +5,12 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
-use unloop::{ChoiceInterval, Method, OptionId, Options, Posterior, Presentation};
+use unloop::{ChoiceInterval, OptionId, Options, Posterior, Presentation};
 
 use crate::failure::failure;
 use crate::figures::{level, percent};
 use crate::input::{Columns, Input};
-use crate::model::{self, MethodFlag, Model, evidence_method_name, method_name, probability};
+use crate::model::{self, Model, evidence_method_name, method_name, probability};
 use crate::output::{print_json, print_table, table};
 use crate::progress::Progress;
 
@@ -39,10 +39,6 @@ pub(crate) struct Predict {
     #[command(flatten)]
     model: Model,
 
-    /// How to draw from the posterior
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Model")]
-    method: MethodFlag,
-
     /// Probability of the intervals
     #[arg(long, value_name = "P", default_value_t = 0.9, value_parser = probability)]
     level: f64,
@@ -68,35 +64,32 @@ struct Chance {
 impl Predict {
     pub(crate) fn run(self) -> Result<()> {
         let columns = Columns { presented: self.presented_column.clone(), chosen: self.chosen_column.clone() };
-        let settings = self.model.sample_settings(self.method)?;
-        let mut loaded = self.input.load(&columns, None)?;
-        let prior = self.model.prior(&mut loaded.options)?;
-        let mut statistics = loaded.counted.statistics().clone();
-        statistics.grow(loaded.options.len());
+        let settings = self.model.sample_settings()?;
+        let loaded = self.input.load(&columns, None, &self.model)?;
+        let statistics = loaded.counted.statistics();
         let sets: Vec<Vec<OptionId>> =
             self.presented.iter().map(|text| self.set(text, &loaded.options, loaded.counted.none)).collect::<Result<_>>()?;
         let progress = Progress::working("drawing from the posterior");
-        let posterior = Posterior::new(&prior, &statistics)?;
+        let posterior = Posterior::new(&loaded.prior, statistics)?;
         let sample = posterior.sample(&settings)?;
         drop(progress);
-        model::warn(&sample.report, &statistics, &loaded.options, "");
+        model::warn(&sample.report, statistics, &loaded.options);
         let mut out = BufWriter::new(std::io::stdout().lock());
         let mut documents = Vec::new();
         for (i, set) in sets.iter().enumerate() {
             let presentation = Presentation::new(set.iter().copied())?;
-            let exact = posterior.predict(&presentation).context("no prediction")?;
+            let exact = posterior.predict_exactly(&presentation).context("no prediction")?;
             let intervals = sample.draws.choice_intervals(&presentation, self.level).context("an option is unknown")?;
             // Without an exact way the draws speak: they are judged, and one source gives both the chance and its interval.
-            let is_exact = matches!(exact.method, Method::ClosedForm | Method::Quadrature);
-            let means = intervals.iter().zip(exact.probabilities).map(|(own, exact)| if is_exact { exact } else { own.mean });
-            let (method, error) = if is_exact {
-                (evidence_method_name(exact.method).to_owned(), exact.error)
+            let (means, method, error) = if let Some(exact) = exact {
+                (exact.probabilities, evidence_method_name(exact.method).to_owned(), exact.error)
             } else {
                 let worth = sample.report.bulk_ess.min(sample.draws.len() as f64).max(1.0);
                 let spread = |own: &ChoiceInterval| (own.mean * (1.0 - own.mean) / worth).sqrt();
-                (method_name(&sample.report), intervals.iter().map(spread).fold(0.0, f64::max))
+                let error = intervals.iter().map(spread).fold(0.0, f64::max);
+                (intervals.iter().map(|own| own.mean).collect(), method_name(&sample.report), error)
             };
-            let members = presentation.members().iter().zip(means.collect::<Vec<_>>()).zip(&intervals);
+            let members = presentation.members().iter().zip(means).zip(&intervals);
             let mut chances: Vec<Chance> = members
                 .map(|((&option, mean), interval)| Chance { option, mean, low: interval.low, high: interval.high })
                 .collect();

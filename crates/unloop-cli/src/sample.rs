@@ -11,7 +11,7 @@ use unloop::{Options, Posterior, Presentation, Prior};
 use unloop_data::draws::{DrawFormat, DrawTable, write_draws};
 use unloop_data::for_each_choice;
 
-use crate::failure::failure;
+use crate::failure::{cannot_write, failure};
 use crate::figures::count;
 use crate::input::{Columns, Input};
 use crate::model::{self, MethodFlag, Model, method_name};
@@ -29,10 +29,6 @@ pub(crate) struct Sample {
     columns: Columns,
     #[command(flatten)]
     model: Model,
-
-    /// How to draw from the posterior
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Model")]
-    method: MethodFlag,
 
     /// File to write; its end says the format (.csv, .jsonl, .npy, .parquet). Standard output by default
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
@@ -104,18 +100,17 @@ impl Sample {
             (None, None) => FormatFlag::Csv,
         };
         let format = format.format()?;
-        if self.method == MethodFlag::Smc { self.particles(format) } else { self.chains(format) }
+        if self.model.method == MethodFlag::Smc { self.particles(format) } else { self.chains(format) }
     }
 
     fn chains(&self, format: DrawFormat) -> Result<()> {
-        let mut loaded = self.input.load(&self.columns, None)?;
-        let prior = self.model.prior(&mut loaded.options)?;
-        let mut statistics = loaded.counted.statistics().clone();
-        statistics.grow(loaded.options.len());
+        let settings = self.model.sample_settings()?;
+        let loaded = self.input.load(&self.columns, None, &self.model)?;
+        let statistics = loaded.counted.statistics();
         let progress = Progress::working("drawing from the posterior");
-        let sample = Posterior::new(&prior, &statistics)?.sample(&self.model.sample_settings(self.method)?)?;
+        let sample = Posterior::new(&loaded.prior, statistics)?.sample(&settings)?;
         drop(progress);
-        model::warn(&sample.report, &statistics, &loaded.options, "");
+        model::warn(&sample.report, statistics, &loaded.options);
         let draws = &sample.draws;
         let report = &sample.report;
         let theta = (0..draws.len()).filter_map(|i| draws.theta(i));
@@ -146,7 +141,7 @@ impl Sample {
         let mut smc = self.start(&prior, &options, chains.saturating_mul(draws))?;
         let progress = Progress::working("following the choices");
         let mut moves = 0_u64;
-        for row in &rows {
+        for (file, row) in &rows {
             let mut outcome = Ok(());
             for_each_choice(row, &settings, none, |presented, option, weight| {
                 let mut step = || -> Result<bool> {
@@ -157,7 +152,7 @@ impl Sample {
                     outcome = step().map(|moved| moves += u64::from(moved));
                 }
             });
-            outcome.with_context(|| format!("line {}", row.line))?;
+            outcome.with_context(|| self.input.line(*file, row.line))?;
         }
         drop(progress);
         let (ess, evidence) = (smc.ess(), smc.ln_evidence());
@@ -183,9 +178,7 @@ impl Sample {
         let Some(path) = &self.output else {
             return Ok(write_draws(BufWriter::new(std::io::stdout()), format, table)?);
         };
-        let cannot = |error: std::io::Error| {
-            failure(format!("{}: cannot be written: {error}", path.display()), "name a file in a folder that exists")
-        };
+        let cannot = |error: std::io::Error| cannot_write(path, &error);
         // The array has no names in it.
         if format == DrawFormat::Npy {
             let names = path.with_extension("options.txt");

@@ -12,11 +12,12 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use unloop::ranking::{Pairwise, Ranking, RankingSettings};
-use unloop::{MapError, OptionId, Options, Prior, Statistics, maximum_likelihood};
+use unloop::{MapError, OptionId, Options, maximum_likelihood};
+use unloop_data::Group;
 
 use crate::failure::failure;
-use crate::input::{Columns, Input};
-use crate::model::{self, MethodFlag, Model, at_least_one, listed, probability};
+use crate::input::{Columns, Input, Loaded};
+use crate::model::{self, Model, at_least_one, listed, probability};
 use crate::output::print_json;
 use crate::progress::Progress;
 
@@ -33,10 +34,6 @@ pub(crate) struct Rank {
     columns: Columns,
     #[command(flatten)]
     model: Model,
-
-    /// How to draw from the posterior
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Model")]
-    method: MethodFlag,
 
     /// n of the chance to be among the best n
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
@@ -150,9 +147,8 @@ impl Board<'_> {
 impl Rank {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let began = Instant::now();
-        let sample = self.model.sample_settings(self.method)?;
-        let mut loaded = self.input.load(&self.columns, self.by.as_deref())?;
-        let prior = self.model.prior(&mut loaded.options)?;
+        let sample = self.model.sample_settings()?;
+        let loaded = self.input.load(&self.columns, self.by.as_deref(), &self.model)?;
         let settings = RankingSettings {
             top: self.top,
             level: self.level,
@@ -167,19 +163,16 @@ impl Rank {
                 "ask for fewer with --top",
             ));
         }
-        let left_out = self.input.left_out(&loaded.counted);
         let mut out = BufWriter::new(std::io::stdout().lock());
         let mut documents = Vec::new();
-        let mut sure = true;
-        for (i, group) in loaded.counted.groups.iter_mut().enumerate() {
-            group.statistics.grow(loaded.options.len());
-            let name = self.by.as_ref().map(|_| group.name.as_str());
-            let mut board = self.board(&loaded.options, &prior, &group.statistics, &settings)?;
-            model::warn(&board.ranking.report, &group.statistics, &loaded.options, name.unwrap_or_default());
-            (board.group, board.seconds) = (name, began.elapsed().as_secs_f64());
-            if self.by.is_none() {
-                board.left_out.clone_from(&left_out);
+        let (mut sure, mut apart) = (true, 0);
+        for (i, group) in loaded.counted.groups.iter().enumerate() {
+            let board = self.board(&loaded, group, &settings, began)?;
+            match board.group {
+                None => model::warn(&board.ranking.report, &group.statistics, &loaded.options),
+                Some(name) => model::warn_of_draws(&board.ranking.report, name),
             }
+            apart += usize::from(board.ranking.components > 1);
             sure &= board.is_sure();
             if let Some(path) = &self.plot {
                 picture::draw(path, &board, self.limit)?;
@@ -188,6 +181,7 @@ impl Rank {
                 documents.push(document::ranking(&board, self.scale));
             } else if self.csv {
                 document::csv(&mut out, &board, self.by.as_deref(), i == 0)?;
+                text::verdict(&board).into_iter().for_each(|verdict| eprintln!("{verdict}"));
             } else {
                 text::board(&mut out, &board, self.limit, self.by.as_deref(), i == 0)?;
             }
@@ -199,18 +193,20 @@ impl Rank {
             }
         }
         out.flush()?;
+        if self.by.is_some() && apart > 0 {
+            eprintln!(
+                "warning: in {apart} of {} tables the options fall into groups that no presentation links, as said below each: \
+                 between such groups the prior decides the order",
+                loaded.counted.groups.len()
+            );
+        }
         Ok(ExitCode::from(u8::from(!sure)))
     }
 
-    fn board<'a>(
-        &self,
-        options: &'a Options,
-        prior: &Prior,
-        statistics: &Statistics,
-        settings: &RankingSettings,
-    ) -> Result<Board<'a>> {
+    fn board<'a>(&self, loaded: &'a Loaded, group: &'a Group, settings: &RankingSettings, began: Instant) -> Result<Board<'a>> {
+        let (options, statistics) = (&loaded.options, &group.statistics);
         let _progress = Progress::working("drawing from the posterior");
-        let (ranking, sample) = Ranking::with_sample(prior, statistics, settings).context("no ranking")?;
+        let (ranking, sample) = Ranking::with_sample(&loaded.prior, statistics, settings).context("no ranking")?;
         let pairwise = self.pairwise.map(|most| {
             let best: Vec<OptionId> = ranking.options.iter().take(most).map(|row| row.option).collect();
             Pairwise::new(&sample.draws, &best, self.level)
@@ -218,14 +214,14 @@ impl Rank {
         let mle = self.mle.then(|| maximum_likelihood(statistics).map_err(|error| why_no_maximum(&error, options)));
         Ok(Board {
             options,
-            group: None,
+            group: self.by.as_ref().map(|_| group.name.as_str()),
             ranking,
             pairwise,
             mle,
             confidence: self.until,
             scale: self.scale.unwrap_or(Scale::Log),
-            left_out: Vec::new(),
-            seconds: 0.0,
+            left_out: if self.by.is_none() { self.input.left_out(&loaded.counted) } else { Vec::new() },
+            seconds: began.elapsed().as_secs_f64(),
         })
     }
 }
@@ -246,9 +242,4 @@ fn why_no_maximum(error: &MapError, options: &Options) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// A file that cannot be written.
-fn cannot_write(path: &std::path::Path, error: &dyn std::fmt::Display) -> anyhow::Error {
-    failure(format!("{}: cannot be written: {error}", path.display()), "name a file in a folder that exists")
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use unloop_plot::{Forest, ForestRow, MatrixPlot, Picture, Reference};
 
-use super::{Board, cannot_write};
+use super::Board;
+use crate::failure::cannot_write;
 use crate::figures::count;
 
 /// A file for a picture, by the end of its name.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use unloop::ranking::Pairwise;
 
 use super::{Board, Scale};
-use crate::figures::{chance, count, level, percent, range};
+use crate::figures::{chance, count, level, percent, printable, range};
 use crate::model::{evidence_method_name, method_name};
 use crate::output::{print_fitted, print_table, table};
 
@@ -21,7 +21,7 @@ pub(super) fn board(
         writeln!(out)?;
     }
     if let (Some(column), Some(group)) = (by, board.group) {
-        writeln!(out, "{column} = {group}\n")?;
+        writeln!(out, "{} = {}\n", printable(column), printable(group))?;
     }
     rows(out, board, limit)?;
     footer(out, board, limit)?;
@@ -29,13 +29,20 @@ pub(super) fn board(
         writeln!(out)?;
         matrix(out, board, pairwise)?;
     }
-    if let Some(confidence) = board.confidence {
+    if let Some(verdict) = verdict(board) {
+        writeln!(out, "\n{verdict}")?;
+    }
+    Ok(())
+}
+
+/// Whether what `--until` asks for is reached, in words.
+pub(super) fn verdict(board: &Board<'_>) -> Option<String> {
+    board.confidence.map(|confidence| {
         let (p, top) = (level((1e4 * board.ranking.p_top_set).floor() / 1e4), board.ranking.top);
         let verdict = if board.is_sure() { "Sure" } else { "Not sure yet" };
         let which = if top == 1 { "the first is the best".to_owned() } else { format!("the first {top} are the best {top}") };
-        writeln!(out, "\n{verdict}: {which} with probability {p}, asked for {}", level(confidence))?;
-    }
-    Ok(())
+        format!("{verdict}: {which} with probability {p}, asked for {}", level(confidence))
+    })
 }
 
 fn rows(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::Result<()> {
