@@ -1,6 +1,6 @@
 //! Choice files named on the command line, read and counted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -104,6 +104,12 @@ impl Input {
             count(sources, &mut options, &self.read_settings(columns, group), &settings)?
         };
         warn_of_skipped(counted.skipped.count, &counted.skipped.first);
+        if options.is_empty() && counted.skipped.count > 0 {
+            return Err(failure(
+                "no options: every line was left out",
+                "without --skip-bad the first bad line says what is wrong",
+            ));
+        }
         if options.is_empty() {
             return Err(failure(
                 format!(
@@ -171,6 +177,18 @@ impl Input {
     /// A line of a file, for messages.
     pub(crate) fn line(&self, file: usize, line: u64) -> String {
         format!("{}, line {line}", self.files[file].display())
+    }
+
+    /// Refuses to write over a file that choices come from.
+    pub(crate) fn check_output(&self, path: &Path) -> Result<()> {
+        let same = |file: &PathBuf| match (file.canonicalize(), path.canonicalize()) {
+            (Ok(file), Ok(path)) => file == path,
+            _ => false,
+        };
+        if self.files.iter().any(same) {
+            return Err(failure(format!("{}: the choices are read from it", path.display()), "name another file to write"));
+        }
+        Ok(())
     }
 
     /// What joins names.

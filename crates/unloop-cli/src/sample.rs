@@ -100,6 +100,9 @@ impl Sample {
             (None, None) => FormatFlag::Csv,
         };
         let format = format.format()?;
+        if let Some(path) = &self.output {
+            self.input.check_output(path)?;
+        }
         if self.model.method == MethodFlag::Smc { self.particles(format) } else { self.chains(format) }
     }
 

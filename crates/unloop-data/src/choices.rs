@@ -169,7 +169,8 @@ impl Choices {
     }
 
     /// Successive choices from what remains, without the last, certain one. All orders of tied options count equally: of the n tied,
-    /// any s are the first s with probability 1/(n over s), and the next is one of the others.
+    /// any s are the first s with probability 1/(n over s), and the next is one of the others. Where ties count for nothing, each of the tied
+    /// is chosen over what is below all of them.
     fn ranking(
         &mut self,
         presented: &[OptionId],
@@ -195,7 +196,13 @@ impl Choices {
                     }
                 }
             } else {
-                self.tie(&remaining, tied, weight, record);
+                // What is tied is not ordered, yet each of it comes before what is below.
+                let below: Vec<OptionId> = remaining.iter().copied().filter(|option| !tied.contains(option)).collect();
+                let tells = !below.is_empty() || self.none.is_some();
+                for &option in tied.iter().filter(|_| tells) {
+                    let from: Vec<OptionId> = [option].into_iter().chain(below.iter().copied()).collect();
+                    self.choice(&from, option, weight, record);
+                }
             }
             remaining.retain(|option| !tied.contains(option));
         }
@@ -245,6 +252,21 @@ mod tests {
         all.sort_by(|x, y| x.partial_cmp(y).expect("numbers"));
         let expected = [(vec![0, 1, 2], 0, 0.5), (vec![0, 1, 2], 1, 0.5), (vec![0, 2], 0, 0.5), (vec![1, 2], 1, 0.5)];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn tied_places_that_count_for_nothing_still_come_before_the_rest() {
+        for ties in [Ties::Ignore, Ties::None] {
+            let settings = CountSettings { ties, ..CountSettings::default() };
+            let all = choices(settings, None, Answer::Ranked(vec![ids(&[0, 1]), ids(&[2])]));
+            assert_eq!(all, [(vec![0, 2], 0, 1.0), (vec![1, 2], 1, 1.0)]);
+            // At the end of a ranking they say nothing.
+            let all = choices(settings, None, Answer::Ranked(vec![ids(&[2]), ids(&[0, 1])]));
+            assert_eq!(all, [(vec![0, 1, 2], 2, 1.0)]);
+            let settings = CountSettings { none: NoChoice::Option, ..settings };
+            let all = choices(settings, Some(OptionId::new(9)), Answer::Ranked(vec![ids(&[0, 1]), ids(&[2])]));
+            assert_eq!(all, [(vec![0, 2, 9], 0, 1.0), (vec![1, 2, 9], 1, 1.0), (vec![2, 9], 2, 1.0)]);
+        }
     }
 
     #[test]

@@ -192,6 +192,14 @@ pub enum Problem {
         /// What the parser said.
         message: String,
     },
+    /// A field whose name is nearly that of the answer, in an object without one.
+    #[error("there is a field `{name}` and no `{meant}`")]
+    Misspelt {
+        /// The field.
+        name: String,
+        /// What it may be.
+        meant: &'static str,
+    },
     /// A value of another kind.
     #[error("{value} is not {expected}")]
     Kind {
@@ -256,7 +264,10 @@ impl Problem {
             Self::WeightColumns { .. } => "it needs a header line `option,alpha`, then a line for each option",
             Self::Weight { .. } => "give each option one line `option,alpha`",
             Self::Reserved { .. } => "rename it in the file",
-            Self::Count { .. } | Self::Json { .. } | Self::Kind { .. } => "--skip-bad leaves out such lines",
+            Self::Misspelt { .. } => "write the field as in the other lines; null is for nothing chosen",
+            Self::Count { .. } | Self::Json { .. } | Self::Kind { .. } | Self::NothingPresented | Self::Name { .. } => {
+                "--skip-bad leaves out such lines"
+            }
             Self::ManyTied { .. } => {
                 "leave out what was not ranked: options that are presented and not ranked come after the others"
             }

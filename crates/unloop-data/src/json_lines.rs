@@ -54,8 +54,12 @@ impl JsonRecords {
             Some((a, b)) if !first.contains_key(name) => vec![a.trim(), b.trim()],
             _ => vec![name],
         });
-        let later = OPTIONAL.iter().copied().chain((!answered).then_some(answer));
-        header.extend(later.filter(|name| !has(name)).map(str::to_owned));
+        header.extend(OPTIONAL.iter().filter(|name| !has(name)).map(|&name| name.to_owned()));
+        if !answered && !has(answer) {
+            // One that never comes is misspelt in every object.
+            records.missing.push(header.len());
+            header.push(answer.into());
+        }
         for name in wanted {
             if !header.iter().any(|field| field == name) {
                 records.missing.push(header.len());
@@ -100,11 +104,14 @@ impl JsonRecords {
         self.values.clear();
         self.values.resize(self.header.len(), Value::Null);
         let mut reader = serde_json::Deserializer::from_slice(&self.text);
-        let fields = Fields { header: &self.header, values: &mut self.values };
-        fields
-            .deserialize(&mut reader)
-            .and_then(|()| reader.end())
-            .map_err(|error| Problem::Json { message: error.to_string() })?;
+        let fields = Fields { header: &self.header, values: &mut self.values, strange: None };
+        let read = fields.deserialize(&mut reader).and_then(|strange| reader.end().map(|()| strange));
+        let strange = read.map_err(|error| Problem::Json { message: error.to_string() })?;
+        // Without an answer, a field that is nearly the answer's is one that was misspelt.
+        let is_empty = |name: &str| self.header.iter().zip(&self.values).any(|(own, value)| own == name && value.is_null());
+        if let Some((name, meant)) = strange.filter(|(_, meant)| is_empty(meant)) {
+            return refuse(Problem::Misspelt { name, meant });
+        }
         self.missing.retain(|&place| self.values[place].is_null());
         Ok(true)
     }
@@ -165,32 +172,48 @@ fn borrowed_name(value: &Value) -> Option<Cow<'_, str>> {
 struct Fields<'a> {
     header: &'a [String],
     values: &'a mut [Value],
+    /// A field that is nearly one that holds answers, and that one.
+    strange: Option<(String, &'static str)>,
+}
+
+/// Fields that hold answers.
+const ANSWERS: [&str; 3] = ["chosen", "winner", "ranking"];
+
+/// Whether a name is another but for capitals, or one letter too many, too few or wrong.
+fn is_near(name: &str, other: &str) -> bool {
+    let (name, other) = (name.to_ascii_lowercase(), other.to_ascii_lowercase());
+    let (a, b) = (name.as_bytes(), other.as_bytes());
+    let front = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let back = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
+    let (longer, shorter) = (a.len().max(b.len()), a.len().min(b.len()));
+    longer - shorter <= 1 && front + back + 1 >= longer
 }
 
 impl<'de> DeserializeSeed<'de> for Fields<'_> {
-    type Value = ();
+    type Value = Option<(String, &'static str)>;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for Fields<'_> {
-    type Value = ();
+    type Value = Option<(String, &'static str)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            match self.header.iter().position(|name| *name == key) {
-                Some(column) => self.values[column] = map.next_value()?,
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+            if let Some(column) = self.header.iter().position(|name| *name == key) {
+                self.values[column] = map.next_value()?;
+            } else {
+                let meant = ANSWERS.iter().find(|answer| is_near(&key, answer));
+                self.strange = self.strange.or_else(|| meant.map(|&meant| (key.to_string(), meant)));
+                map.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(())
+        Ok(self.strange)
     }
 }

@@ -256,6 +256,10 @@ impl Rows {
             let cell = cell(column)?;
             match answer::flag(&cell).filter(|_| matches!(layout.presented, Presented::Pair(_))) {
                 Some(false) => {}
+                Some(true) if matches!(row.answer, Answer::Chosen(_)) => {
+                    let expected = "possible beside a winner: a row has one or the other";
+                    return Err((column, Box::new(Problem::Kind { value: "true".into(), expected })));
+                }
                 Some(true) => row.answer = Answer::AllTied,
                 None if cell == Cell::Empty => {}
                 None => row.answer = answer::tied(&cell, separator, &members, &row.answer).map_err(at(column))?,

@@ -510,3 +510,20 @@ fn lists_are_read_and_refused() {
     }
     assert!(read_names(source(b"a\nb\xff\n"), &mut options).expect_err("no text").to_string().starts_with("test, line 2"));
 }
+
+/// A misspelt answer is no missing one.
+#[test]
+fn misspelt_answers_are_refused() {
+    let good = "{\"presented\":[\"x\",\"z\"],\"chosen\":\"z\"}\n";
+    for bad in ["choosen", "chosn", "Chosen", "chozen"] {
+        let error = refusal(format!("{good}{{\"presented\":[\"x\",\"z\"],\"{bad}\":\"x\"}}\n"));
+        assert_eq!(error.to_string(), format!("test, line 2: there is a field `{bad}` and no `chosen`"));
+    }
+    // Nothing alike: nothing was chosen.
+    assert_eq!(all(format!("{good}{{\"presented\":[\"x\",\"z\"],\"note\":\"x\"}}\n"))[1], "x|z -> nothing x1");
+    // Misspelt throughout: there is no such field.
+    let error = refusal("{\"presented\":[\"x\",\"z\"],\"answer\":\"z\"}\n");
+    assert!(matches!(&error.problem, Problem::NoColumn { name, .. } if name == "chosen"), "{error}");
+    // A winner and a tie at once.
+    assert!(refusal("model_a,model_b,winner,tied\nx,y,x,true\n").to_string().contains("column `tied`"));
+}

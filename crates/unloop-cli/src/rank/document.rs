@@ -139,7 +139,9 @@ const COLUMNS: [&str; 14] = [
 pub(super) fn csv(out: &mut impl Write, board: &Board<'_>, by: Option<&str>, header: bool) -> Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let group: Vec<&str> = board.group.into_iter().collect();
-    let column: Vec<&str> = by.into_iter().collect();
+    // A column that is called like one of ours would hide it.
+    let clash = by.filter(|by| COLUMNS.contains(by)).map(|by| format!("by {by}"));
+    let column: Vec<&str> = clash.as_deref().or(by).into_iter().collect();
     if let Some(pairwise) = &board.pairwise {
         if header {
             writer.write_record(column.iter().chain(&["option", "other", "mean", "low", "high", "p_stronger"]))?;

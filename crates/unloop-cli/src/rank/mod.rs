@@ -157,6 +157,10 @@ impl Rank {
             ..RankingSettings::default()
         };
         let ranked = loaded.options.len() - settings.unranked.len();
+        if let Some(path) = &self.plot {
+            self.input.check_output(path)?;
+            picture::check_size(path, self.limit.unwrap_or(ranked).min(ranked), self.pairwise.is_some())?;
+        }
         if self.until.is_some() && self.top >= ranked {
             return Err(failure(
                 format!("--until asks whether the first {} are the best, and there are {ranked} options", self.top),
@@ -181,6 +185,7 @@ impl Rank {
                 documents.push(document::ranking(&board, self.scale));
             } else if self.csv {
                 document::csv(&mut out, &board, self.by.as_deref(), i == 0)?;
+                text::none(&board).into_iter().for_each(|none| eprintln!("{none}"));
                 text::verdict(&board).into_iter().for_each(|verdict| eprintln!("{verdict}"));
             } else {
                 text::board(&mut out, &board, self.limit, self.by.as_deref(), i == 0)?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use unloop_plot::{Forest, ForestRow, MatrixPlot, Picture, Reference};
 
 use super::Board;
-use crate::failure::cannot_write;
+use crate::failure::{cannot_write, failure};
 use crate::figures::count;
 
 /// A file for a picture, by the end of its name.
@@ -18,11 +18,26 @@ pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// Rows of a leaderboard that fit into a PNG.
+const MOST_ROWS: usize = 1_700;
+
+/// Refuses a picture that is too large, before anything is drawn from the posterior.
+pub(super) fn check_size(path: &Path, rows: usize, is_matrix: bool) -> Result<()> {
+    if is_png(path) && !is_matrix && rows > MOST_ROWS {
+        let message = format!("{}: a leaderboard of {rows} rows is too long for a PNG", path.display());
+        return Err(failure(message, "show fewer rows with --limit, or write an SVG"));
+    }
+    Ok(())
+}
+
+fn is_png(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("png"))
+}
+
 /// Draws a board into a file: who beats whom if that was asked for, else all options.
 pub(super) fn draw(path: &Path, board: &Board<'_>, limit: Option<usize>) -> Result<()> {
     let picture = if board.pairwise.is_some() { matrix(board) } else { forest(board, limit) }.context("nothing to draw")?;
-    let is_png = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("png"));
-    let bytes = if is_png { picture.png().context("no picture")? } else { picture.into_svg().into_bytes() };
+    let bytes = if is_png(path) { picture.png().context("no picture")? } else { picture.into_svg().into_bytes() };
     std::fs::write(path, bytes).map_err(|error| cannot_write(path, &error))
 }
 

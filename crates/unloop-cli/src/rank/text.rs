@@ -35,6 +35,16 @@ pub(super) fn board(
     Ok(())
 }
 
+/// What is said of the no-choice option.
+pub(super) fn none(board: &Board<'_>) -> Vec<String> {
+    let line = |row: &unloop::ranking::RankedOption| {
+        let (low, high) = (percent(row.low), percent(row.high));
+        let name = board.name(row.option);
+        format!("{name} is chosen with a share of {} ({low} to {high}) and takes no place", percent(row.mean))
+    };
+    board.ranking.unranked.iter().map(line).collect()
+}
+
 /// Whether what `--until` asks for is reached, in words.
 pub(super) fn verdict(board: &Board<'_>) -> Option<String> {
     board.confidence.map(|confidence| {
@@ -85,14 +95,8 @@ fn footer(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::
         writeln!(out, "… and {left} more")?;
     }
     writeln!(out)?;
-    for row in &ranking.unranked {
-        let (low, high) = (percent(row.low), percent(row.high));
-        writeln!(
-            out,
-            "{} is chosen with a share of {} ({low} to {high}) and takes no place",
-            board.name(row.option),
-            percent(row.mean)
-        )?;
+    for line in none(board) {
+        writeln!(out, "{line}")?;
     }
     let never = ranking.options.iter().filter(|row| row.shown == 0.0).count();
     let components = match ranking.components {
@@ -125,8 +129,12 @@ fn footer(out: &mut impl Write, board: &Board<'_>, limit: Option<usize>) -> io::
         Some(evidence) => writeln!(out, "ln evidence about {:.0}, its error unknown", evidence.ln_value)?,
         None => writeln!(out, "ln evidence unknown")?,
     }
-    if let Some(Err(reason)) = &board.mle {
-        writeln!(out, "MLE: {reason}")?;
+    match &board.mle {
+        Some(Err(reason)) => writeln!(out, "MLE: {reason}")?,
+        Some(Ok(shares)) if shares.iter().any(Option::is_none) => {
+            writeln!(out, "MLE: none for options that were never compared with the others")?;
+        }
+        _ => {}
     }
     let report = &ranking.report;
     writeln!(

@@ -113,12 +113,24 @@ impl<'a> Tally<'a> {
             self.groups.iter().map(|group| group.alpha).collect()
         };
         let found: f64 = group_best.iter().zip(&self.groups).map(|(best, group)| best * group.ranked.len() as f64).sum();
+        // Likewise for the best n: all chances together are n.
+        let most = self.top.min(self.ranked.len() + self.groups.iter().map(|group| group.ranked.len()).sum::<usize>());
+        if self.top == 1 {
+            rows.iter_mut().for_each(|row| row.p_top = row.p_best);
+        }
+        let top_left = (most as f64 - rows.iter().map(|row| row.p_top).sum::<f64>()).max(0.0);
+        let group_top: Vec<f64> = group_ranks
+            .iter()
+            .map(|ranks| ranks.iter().filter(|&&rank| rank as usize <= self.top).count() as f64 / ranks.len().max(1) as f64)
+            .collect();
+        let top_found: f64 = group_top.iter().zip(&self.groups).map(|(top, group)| top * group.ranked.len() as f64).sum();
         // An option alone is the average.
         let alone = self.ranked.len() + self.groups.iter().map(|group| group.ranked.len()).sum::<usize>() == 1;
-        let parts = group_ranks.into_iter().zip(group_best).zip(group_strengths);
-        for (group, ((ranks, best), mut strengths)) in self.groups.iter().zip(parts) {
+        let parts = group_ranks.into_iter().zip(group_best.into_iter().zip(group_top)).zip(group_strengths);
+        for (group, ((ranks, (best, top)), mut strengths)) in self.groups.iter().zip(parts) {
             let own = self.prior_row(group.alpha);
             let p_best = if found > 0.0 { left * best / found } else { 0.0 };
+            let p_top = if self.top == 1 { p_best } else { (top_left * top / top_found.max(f64::MIN_POSITIVE)).min(1.0) };
             let mut strength = digamma(group.alpha) - averages.iter().sum::<f64>() / count;
             if alone {
                 (strength, strengths) = (0.0, vec![0.0]);
@@ -136,6 +148,7 @@ impl<'a> Tally<'a> {
                     strength_low,
                     strength_high,
                     p_best,
+                    p_top,
                     ..ranked.clone()
                 };
                 let takes_place = !self.unranked.contains(&option);
