@@ -51,8 +51,9 @@ mod option;
 mod posterior;
 mod predict;
 mod presentation;
+pub mod presenter;
 mod prior;
-mod random;
+pub mod random;
 pub mod ranking;
 pub mod sampler;
 mod statistics;
@@ -64,6 +65,7 @@ pub use option::{MAX_NAME_BYTES, OptionError, OptionId, Options};
 pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
 pub use predict::{ChoiceInterval, Prediction};
 pub use presentation::{Choice, Presentation, PresentationError};
+pub use presenter::Presenter;
 pub use prior::{MAX_ALPHA, MIN_ALPHA, Prior, PriorError};
 pub use statistics::{RowError, Statistics, StatisticsError, WEIGHT_UNIT, equal_parts};
 

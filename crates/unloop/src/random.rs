@@ -8,7 +8,7 @@ use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
 /// ln of a Gamma(shape) draw (rate 1), in log space where the draw itself would underflow.
 ///
 /// Below shape 1, ln Gamma(a) = ln Gamma(a + 1) + ln U / a: at a = 10⁻³ most draws are below 10⁻³⁰⁰.
-pub(crate) fn ln_gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
+pub fn ln_gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
     debug_assert!(shape > 0.0 && shape.is_finite(), "invariant: shapes are positive");
     let (boosted, shift) = if shape < 1.0 {
         // Open01: ln of zero must not happen.

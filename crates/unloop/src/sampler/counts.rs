@@ -363,6 +363,33 @@ impl Counts {
             .filter(|&(.., b)| b > 0.0)
     }
 
+    /// What was counted, over all options.
+    pub(crate) fn statistics(&self) -> Statistics {
+        let mut chosen = vec![0.0; self.all_alpha.len()];
+        for (option, &count) in self.options.iter().zip(&self.chosen) {
+            chosen[option.index()] = count;
+        }
+        let entries = (0..self.store.end()).filter_map(|index| self.store.entry(index));
+        let counted = entries.map(|entry| (entry, self.store.count(entry))).filter(|&(_, count)| count > 0.0);
+        let columns = counted.map(|(entry, count)| {
+            let members = self.store.members(entry).iter().map(|place| self.options[place.index()]);
+            (members.collect::<Vec<_>>(), count)
+        });
+        Statistics::from_counts(chosen, columns)
+    }
+
+    /// Multiplies all prior weights by a factor, but for one option. O(K).
+    pub(crate) fn scale_alpha(&mut self, factor: f64, fixed: Option<OptionId>) {
+        let kept = fixed.map(|option| (option, self.all_alpha[option.index()]));
+        self.all_alpha.iter_mut().for_each(|alpha| *alpha *= factor);
+        if let Some((option, alpha)) = kept {
+            self.all_alpha[option.index()] = alpha;
+        }
+        for (alpha, option) in self.alpha.iter_mut().zip(&self.options) {
+            *alpha = self.all_alpha[option.index()];
+        }
+    }
+
     /// β of each column of the prior, with one of its places.
     pub(crate) fn prior_columns(&self) -> impl Iterator<Item = (usize, f64)> {
         let column = |(index, &beta): (usize, &f64)| Some((self.store.members(self.store.entry(index)?)[0].index(), beta));

@@ -37,7 +37,7 @@ mod smc;
 mod spanning;
 mod target;
 pub mod tree;
-mod unexplored;
+pub(crate) mod unexplored;
 
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;

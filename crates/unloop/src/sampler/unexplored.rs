@@ -67,6 +67,33 @@ impl Unexplored {
         self.at[option.index()] = NOWHERE;
     }
 
+    /// Multiplies all weights by a factor, but for one option.
+    pub(crate) fn scale_alpha(&mut self, factor: f64, fixed: Option<OptionId>) {
+        let kept = fixed.and_then(|option| Some((option, self.alpha(option)?)));
+        if let Some((option, _)) = kept {
+            self.remove(option);
+        }
+        self.by_alpha.clear();
+        for (i, group) in self.groups.iter_mut().enumerate() {
+            group.alpha *= factor;
+            self.by_alpha.insert(group.alpha.to_bits(), i as u32);
+        }
+        if let Some((option, alpha)) = kept {
+            self.insert(option, alpha);
+        }
+    }
+
+    /// How many have the same weight as one of them, itself included; 0 if it is not among them.
+    pub(crate) fn count_alike(&self, option: OptionId) -> usize {
+        let at = self.at.get(option.index()).filter(|&&at| at != NOWHERE);
+        at.map_or(0, |&(group, _)| self.groups[group as usize].options.len())
+    }
+
+    /// Whether an option is among them.
+    pub(crate) fn contains(&self, option: OptionId) -> bool {
+        self.at.get(option.index()).is_some_and(|&at| at != NOWHERE)
+    }
+
     /// α of an option never shown.
     pub(crate) fn alpha(&self, option: OptionId) -> Option<f64> {
         let (group, _) = *self.at.get(option.index()).filter(|&&at| at != NOWHERE)?;

@@ -174,6 +174,18 @@ impl Statistics {
         Ok(statistics)
     }
 
+    /// Statistics from counts that are known to be good.
+    pub(crate) fn from_counts(chosen: Vec<f64>, presentations: impl Iterator<Item = (Vec<OptionId>, f64)>) -> Self {
+        let mut statistics = Self::new(chosen.len());
+        for (mut members, count) in presentations {
+            members.sort_unstable();
+            let added = statistics.add_presented(&members, store::hash(&members), count);
+            debug_assert!(added.is_ok(), "invariant: they were counted before");
+        }
+        statistics.chosen = chosen;
+        statistics
+    }
+
     /// Number of options: K in the formulas.
     pub fn option_count(&self) -> usize {
         self.chosen.len()

@@ -102,6 +102,12 @@ impl Careful {
         };
     }
 
+    /// The prior weights have changed.
+    pub(super) fn reweigh<R: Rng>(&mut self, counts: &Counts, rng: &mut R) {
+        self.mass = counts.mass();
+        self.draw_scale(rng);
+    }
+
     fn draw_scale<R: Rng>(&mut self, rng: &mut R) {
         if self.mass > 0.0 && self.ln_lambda.iter().any(|x| x.is_finite()) {
             self.ln_scale = ln_gamma_draw(self.mass, rng) - ln_sum_exp(self.ln_lambda.iter().copied());

@@ -263,6 +263,13 @@ impl Linear {
         self.change_total(change);
     }
 
+    /// The prior weights have changed.
+    pub(super) fn reweigh<R: Rng>(&mut self, counts: &Counts, rng: &mut R) {
+        self.gammas = (0..counts.len()).map(|place| gamma(counts, place)).collect();
+        self.mass = counts.mass();
+        self.draw_scale(rng);
+    }
+
     fn draw_scale<R: Rng>(&mut self, rng: &mut R) {
         // Without data there is nothing to scale.
         self.scale = if self.mass > 0.0 { gamma_draw(self.mass, rng) / self.total } else { 1.0 };

@@ -32,8 +32,10 @@
 mod careful;
 mod linear;
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use statrs::function::gamma::ln_gamma;
 
 use super::SamplerError;
 use super::counts::{Change, Counts};
@@ -44,6 +46,7 @@ use crate::option::OptionId;
 use crate::posterior::Posterior;
 use crate::posterior::potential::ln_sum_exp;
 use crate::presentation::Choice;
+use crate::presenter::Draw;
 use crate::prior::Prior;
 use crate::random::ln_gamma_draw;
 use crate::statistics::Statistics;
@@ -56,6 +59,10 @@ const LINEAR_ALPHA: f64 = 0.1;
 /// How near to the mode a chain starts, and how long that may take.
 const MODE_TOLERANCE: f64 = 1e-10;
 const MODE_ITERATIONS: usize = 500;
+/// Average prior weights that are learned, and how they are expected to spread, as logarithms. From 0.1: below, λ is carried in logarithms.
+const LEARNED: (f64, f64) = (0.1, 10.0);
+const LEARNED_SPREAD: f64 = 1.0;
+const LEARNING_STEP: f64 = 0.8;
 /// Sweeps over all presentations after a start from counts.
 const WARM_UP: usize = 20;
 
@@ -66,6 +73,9 @@ pub struct BoundedGibbs {
     graph: Graph,
     unexplored: Unexplored,
     state: State,
+    /// ln of the average prior weight at the start, and of the factor learned since.
+    ln_base: f64,
+    ln_factor: f64,
     rng: ChaCha8Rng,
 }
 
@@ -120,7 +130,8 @@ impl BoundedGibbs {
             }
         }
         debug_assert!(counts.awake().all(|place| start[place].is_finite()), "invariant: components hold what is awake");
-        let mut sampler = Self { counts, graph, unexplored, state, rng };
+        let ln_base = (counts.all_alpha().iter().sum::<f64>() / counts.option_count() as f64).ln();
+        let mut sampler = Self { counts, graph, unexplored, state, ln_base, ln_factor: 0.0, rng };
         sampler.restart(start);
         for _ in 0..WARM_UP {
             sampler.sweep();
@@ -267,6 +278,78 @@ impl BoundedGibbs {
         };
         self.unexplored.merge_largest(&mut best, count, &mut self.rng);
         best.into_iter().map(|(_, option)| option).collect()
+    }
+
+    /// Writes down λ of the options with data, as it is now. O(|E|).
+    pub fn fill(&self, draw: &mut Draw) {
+        let ln_scale = self.state.ln_scale();
+        match &self.state {
+            State::Linear(state) => {
+                draw.start(Some(ln_scale));
+                self.counts.awake().for_each(|place| draw.push(self.counts.option(place), state.lambda(place)));
+            }
+            State::Careful(state) => {
+                draw.start(None);
+                let ln_lambda = |place| state.ln_lambda(place) + ln_scale;
+                self.counts.awake().for_each(|place| draw.push(self.counts.option(place), ln_lambda(place)));
+            }
+        }
+    }
+
+    /// A step on the strength of the prior: all weights times a common factor, that of `fixed` apart. It is all times the factor
+    /// together, and 1 before the first. O(|E|), and O(K) where the factor changes.
+    ///
+    /// Under a prior on the average weight α that is ln-normal around ½ with a spread of 1, from 0.1 to 10, with the scale integrated out:
+    ///
+    /// ```text
+    /// ln p(α | λ) = ln p(α) + ln Γ(A) − Σ_E ln Γ(α_k) + Σ_E α_k ln(λ_k/S_E),    A = Σ_E α_k
+    /// ```
+    /// An option never shown follows the learned weight: its mean stays, its spread does not.
+    pub fn learn_prior(&mut self, fixed: Option<OptionId>) -> f64 {
+        let ln_proposed = self.ln_factor + LEARNING_STEP * self.rng.sample::<f64, _>(rand_distr::StandardNormal);
+        let ln_strength = self.ln_base + ln_proposed;
+        let places: Vec<usize> = self.counts.awake().collect();
+        if !(LEARNED.0.ln()..=LEARNED.1.ln()).contains(&ln_strength) || places.len() < 2 {
+            return self.ln_factor.exp();
+        }
+        let ln_total = ln_sum_exp(places.iter().map(|&place| self.state.ln_lambda(place)));
+        let change = (ln_proposed - self.ln_factor).exp();
+        let ln_density = |change: f64, ln_strength: f64| {
+            let (mut mass, mut sum) = (0.0, -0.5 * ((ln_strength - 0.5_f64.ln()) / LEARNED_SPREAD).powi(2));
+            for &place in &places {
+                let is_fixed = fixed == Some(self.counts.option(place));
+                let alpha = self.counts.alpha(place) * if is_fixed { 1.0 } else { change };
+                mass += alpha;
+                sum += alpha * (self.state.ln_lambda(place) - ln_total) - ln_gamma(alpha);
+            }
+            sum + ln_gamma(mass)
+        };
+        let ln_ratio = ln_density(change, ln_strength) - ln_density(1.0, self.ln_base + self.ln_factor);
+        if self.rng.random::<f64>().ln() < ln_ratio {
+            self.ln_factor = ln_proposed;
+            self.counts.scale_alpha(change, fixed);
+            self.unexplored.scale_alpha(change, fixed);
+            let Self { counts, state, rng, .. } = self;
+            match state {
+                State::Linear(state) => state.reweigh(counts, rng),
+                State::Careful(state) => state.reweigh(counts, rng),
+            }
+            let is_small = |place: usize| self.counts.alpha(place) < LINEAR_ALPHA;
+            if matches!(self.state, State::Linear(_)) && self.counts.awake().any(is_small) {
+                self.take_care();
+            }
+        }
+        self.ln_factor.exp()
+    }
+
+    /// All that was counted, choices from single options left out.
+    pub fn statistics(&self) -> Statistics {
+        self.counts.statistics()
+    }
+
+    /// Whether an option has data.
+    pub fn is_explored(&self, option: OptionId) -> bool {
+        self.counts.is_explored(option)
     }
 
     /// θ of every option now; those never shown are drawn afresh. O(K).

@@ -43,12 +43,14 @@ use super::target::{MoveKernel, Target};
 use super::unexplored::{Unexplored, largest};
 use super::{Balancing, GibbsSweep, MetropolisSweep, SamplerError};
 use crate::option::OptionId;
+use crate::posterior::Posterior;
 use crate::posterior::columns::Builder;
 use crate::posterior::potential::{Potential, ln_sum_exp};
 use crate::presentation::Choice;
+use crate::presenter::Draw;
 use crate::prior::Prior;
 use crate::random::ln_gamma_draw;
-use crate::statistics::{DisjointSets, equal_parts, label};
+use crate::statistics::{DisjointSets, Statistics, equal_parts, label};
 use crate::{LnEstimate, Method};
 use moving::{BURN_IN, WIDENING_SWEEPS};
 use particles::Particles;
@@ -311,6 +313,55 @@ impl Smc {
         let mut best = largest(carried, count);
         self.unexplored.merge_largest(&mut best, count, &mut self.rng);
         best.into_iter().map(|(_, option)| option).collect()
+    }
+
+    /// Writes down λ of the options that particles carry, of one drawn by weight. O(|E|).
+    pub fn fill(&mut self, draw: &mut Draw) {
+        let particle = self.particles.pick(&mut self.rng);
+        draw.start(None);
+        self.counts.awake().for_each(|place| draw.push(self.counts.option(place), self.particles.eta[place][particle]));
+    }
+
+    /// All that was counted, choices from single options left out.
+    pub fn statistics(&self) -> Statistics {
+        self.counts.statistics()
+    }
+
+    /// Whether particles carry an option.
+    pub fn is_explored(&self, option: OptionId) -> bool {
+        self.counts.is_explored(option)
+    }
+
+    /// Adds many choices at once. Too far for weights: particles are moved by Gibbs sweeps, and the evidence ends.
+    ///
+    /// # Errors
+    /// If the statistics know options that the particles do not or are no counts of choices, a count would not stay finite, or no more
+    /// presentations fit.
+    pub fn merge(&mut self, statistics: &Statistics) -> Result<(), SamplerError> {
+        let known = self.counts.option_count();
+        if statistics.option_count() > known {
+            let option = OptionId::new(known as u32);
+            return Err(crate::StatisticsError::UnknownOption { option, option_count: known }.into());
+        }
+        if statistics.is_empty() {
+            return Ok(());
+        }
+        Posterior::new(&Prior::default(), statistics)?;
+        let awake: Vec<bool> = (0..self.counts.len()).map(|place| self.counts.is_awake(place)).collect();
+        self.counts.merge(statistics)?;
+        for (members, b) in statistics.iter().filter(|(members, _)| members.len() > 1) {
+            let places: Vec<u32> = members.iter().map(|&option| self.counts.place(option) as u32).collect();
+            self.tree.add(&places, b);
+        }
+        self.tree.settle();
+        for place in self.counts.awake().collect::<Vec<_>>() {
+            if !awake.get(place).copied().unwrap_or(false) {
+                self.unexplored.remove(self.counts.option(place));
+                self.wake(place);
+            }
+        }
+        self.widen(&[], BURN_IN);
+        Ok(())
     }
 
     /// θ of every option in a particle drawn by weight; those never shown are drawn afresh. O(K).

@@ -1,0 +1,49 @@
+//! Ours: a [`Presenter`] as a policy.
+
+use rand_chacha::ChaCha8Rng;
+use unloop::presenter::{PresenterBuilder, PresenterError, Shown};
+use unloop::{OptionId, Presenter};
+
+use crate::policy::Policy;
+
+/// A presenter over numbered options.
+pub struct Ours {
+    presenter: Presenter,
+    shown: Option<Shown>,
+}
+
+impl Ours {
+    /// A presenter over so many options; where people may choose nothing, with a no-choice option of a weight.
+    ///
+    /// # Errors
+    /// If the builder's settings are none.
+    pub fn new(count: usize, builder: PresenterBuilder, none: Option<f64>) -> Result<Self, PresenterError> {
+        let builder = builder.options((0..count).map(|k| k.to_string()));
+        let builder = if let Some(alpha) = none { builder.no_choice("(none)", alpha) } else { builder };
+        Ok(Self { presenter: builder.build()?, shown: None })
+    }
+
+    /// The presenter.
+    pub fn presenter(&self) -> &Presenter {
+        &self.presenter
+    }
+}
+
+impl Policy for Ours {
+    fn present(&mut self, size: usize, shown: &mut Vec<u32>, _: &mut ChaCha8Rng) {
+        shown.clear();
+        // There is always something to show here; without, the round is lost and counts.
+        self.shown = self.presenter.present(size).ok();
+        shown.extend(self.shown.iter().flat_map(|shown| &shown.options).map(|row| u32::from(row.option)));
+    }
+
+    fn choose(&mut self, _: &[u32], chosen: Option<u32>, _: &mut ChaCha8Rng) {
+        let Some(shown) = self.shown.take() else { return };
+        let outcome = match chosen {
+            Some(chosen) => self.presenter.choose(&shown, OptionId::new(chosen)),
+            None => self.presenter.choose_nothing(&shown),
+        };
+        // Nothing chosen counts for nothing where there is no option for it.
+        debug_assert!(outcome.is_ok() || chosen.is_none(), "invariant: chosen from what was shown");
+    }
+}

@@ -1,0 +1,214 @@
+//! How a presenter begins.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::belief::{Frequencies, Means};
+use super::sampler::{Bounded, Draw, Exact, Sampler};
+use super::{Order, Policy, Presenter, PresenterError};
+use crate::option::Options;
+use crate::prior::Prior;
+use crate::sampler::unexplored::Unexplored;
+use crate::sampler::{BoundedGibbs, Smc, SmcSettings};
+
+/// Choices between two steps on the prior's strength, where that is learned.
+const LEARN_EVERY: u32 = 16;
+/// The random stream of what the presenter draws itself; the sampler has the first.
+const STREAM: u64 = 1 << 62;
+
+/// What a presenter draws from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SamplerSettings {
+    /// A chain that visits so many presentations before each decision; all of them for `usize::MAX`.
+    Bounded {
+        /// Presentations visited.
+        budget: usize,
+    },
+    /// Particles; the paper's with [`Smc::paper`]'s settings.
+    Smc(SmcSettings),
+    /// The paper's own: 10 000 particles, Metropolis steps, multinomial resampling.
+    Paper,
+    /// Independent exact draws as long as presentations are nested, then a chain.
+    Exact,
+}
+
+impl Default for SamplerSettings {
+    fn default() -> Self {
+        Self::Bounded { budget: BoundedGibbs::BUDGET }
+    }
+}
+
+/// Settings of a [`Presenter`].
+#[derive(Clone, Debug, Default)]
+pub struct PresenterBuilder {
+    options: Vec<(String, Option<f64>)>,
+    prior: Option<f64>,
+    none: Option<(String, f64)>,
+    policy: Policy,
+    order: Order,
+    sampler: SamplerSettings,
+    half_life: Option<f64>,
+    learn_prior: bool,
+    seed: u64,
+}
+
+impl PresenterBuilder {
+    /// Adds options with the prior's weight.
+    #[must_use]
+    pub fn options<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.options.extend(names.into_iter().map(|name| (name.into(), None)));
+        self
+    }
+
+    /// Adds an option with a weight of its own.
+    #[must_use]
+    pub fn option(mut self, name: impl Into<String>, alpha: f64) -> Self {
+        self.options.push((name.into(), Some(alpha)));
+        self
+    }
+
+    /// Weight α of every option that has none of its own; 1 by default.
+    #[must_use]
+    pub fn prior(mut self, alpha: f64) -> Self {
+        self.prior = Some(alpha);
+        self
+    }
+
+    /// An option that stands for choosing nothing: in every set that a choice is made from, never presented.
+    #[must_use]
+    pub fn no_choice(mut self, name: impl Into<String>, alpha: f64) -> Self {
+        self.none = Some((name.into(), alpha));
+        self
+    }
+
+    /// How presentations are formed; Thompson sampling by default.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// How they are ordered; by posterior mean by default.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// What is drawn from; a chain with bounded steps by default.
+    #[must_use]
+    pub fn sampler(mut self, sampler: SamplerSettings) -> Self {
+        self.sampler = sampler;
+        self
+    }
+
+    /// Counts lose half their weight in this time; see [`Presenter::age`]. Nothing is forgotten by default.
+    #[must_use]
+    pub fn half_life(mut self, half_life: f64) -> Self {
+        self.half_life = Some(half_life);
+        self
+    }
+
+    /// Learns the strength of the prior from the choices: all weights times a common factor, by steps of the chain
+    /// ([`BoundedGibbs::learn_prior`]). Fewer choices are spent on options that nobody wants where a few options take it all. But an option
+    /// never shown then follows the learned prior: its mean stays, its spread moves with what people chose elsewhere. Off by default;
+    /// particles and exact draws cannot.
+    #[must_use]
+    pub fn learn_prior(mut self, learn: bool) -> Self {
+        self.learn_prior = learn;
+        self
+    }
+
+    /// Seed of every random number.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The presenter.
+    ///
+    /// # Errors
+    /// If there are no options, a name is there twice or cannot be one, a weight or half-life is none.
+    pub fn build(self) -> Result<Presenter, PresenterError> {
+        let (weights, options) = self.named()?;
+        let prior = Prior::per_option(weights)?;
+        let count = options.len();
+        let chain = |budget| -> Result<Bounded, PresenterError> {
+            Ok(Bounded { chain: BoundedGibbs::new(&prior, count, self.seed)?, budget })
+        };
+        let sampler: Box<dyn Sampler> = match &self.sampler {
+            SamplerSettings::Bounded { budget } => Box::new(chain(*budget)?),
+            SamplerSettings::Smc(settings) => {
+                Box::new(Smc::new(&prior, count, SmcSettings { seed: self.seed, ..settings.clone() })?)
+            }
+            SamplerSettings::Paper => Box::new(Smc::paper(&prior, count, self.seed)?),
+            SamplerSettings::Exact => Box::new(Exact::new(chain(BoundedGibbs::BUDGET)?, prior.alpha(count)?, self.seed)),
+        };
+        self.with_sampler(sampler)
+    }
+
+    /// The presenter with a sampler of one's own, over as many options and without choices.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn with_sampler(self, sampler: Box<dyn Sampler>) -> Result<Presenter, PresenterError> {
+        let (alpha, options) = self.named()?;
+        if let Some(value) = self.half_life.filter(|&half_life| !(half_life > 0.0 && half_life.is_finite())) {
+            return Err(PresenterError::Time { value, what: "a half-life", bound: "above 0" });
+        }
+        let none = self.none.as_ref().and_then(|(name, _)| options.get(name));
+        let lazy = options.iter().filter(|&(option, _)| none != Some(option)).map(|(option, _)| (option, alpha[option.index()]));
+        let unexplored = Unexplored::new(lazy);
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(STREAM);
+        Ok(Presenter {
+            retired: vec![false; options.len()],
+            retired_count: 0,
+            unexplored,
+            options,
+            alpha,
+            none,
+            policy: self.policy,
+            order: self.order,
+            half_life: self.half_life,
+            ln_faded: 0.0,
+            learning: self.learn_prior.then_some(LEARN_EVERY),
+            until_learning: LEARN_EVERY,
+            factor: 1.0,
+            sampler,
+            mass: 0.0,
+            choices: 0.0,
+            alone: Vec::new(),
+            means: Means::default(),
+            frequencies: Frequencies::default(),
+            draw: Draw::default(),
+            marks: Vec::new(),
+            request: 0,
+            seed: self.seed,
+            rng,
+        })
+    }
+
+    /// Weights and names; the no-choice option comes last.
+    fn named(&self) -> Result<(Vec<f64>, Options), PresenterError> {
+        let prior = self.prior.unwrap_or(1.0);
+        let mut options = Options::new();
+        let mut weights = Vec::new();
+        let none = self.none.iter().map(|(name, alpha)| (name, Some(*alpha)));
+        for (name, alpha) in self.options.iter().map(|(name, alpha)| (name, *alpha)).chain(none) {
+            if options.get(name).is_some() {
+                return Err(PresenterError::Known { name: name.clone() });
+            }
+            options.intern(name)?;
+            let alpha = alpha.unwrap_or(prior);
+            crate::prior::check_alpha(alpha)?;
+            weights.push(alpha);
+        }
+        if self.options.is_empty() {
+            return Err(PresenterError::NothingEligible { active: 0 });
+        }
+        Ok((weights, options))
+    }
+}
