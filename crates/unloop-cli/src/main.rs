@@ -13,6 +13,7 @@ mod predict;
 mod progress;
 mod rank;
 mod sample;
+mod simulate;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ enum Command {
     Next(next::Next),
     Sample(sample::Sample),
     Predict(predict::Predict),
+    Simulate(simulate::Simulate),
 }
 
 const AFTER_HELP: &str = "\
@@ -42,6 +44,7 @@ Examples:
   unloop next battles.csv --count 5           What to ask next
   unloop predict battles.csv --presented 'a|b'
   unloop sample battles.csv --output draws.npy
+  unloop simulate --policy thompson,self-sparring
 
 Exit codes:
   0  done
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Next(next) => next.run().map(|()| ExitCode::SUCCESS),
         Command::Sample(sample) => sample.run().map(|()| ExitCode::SUCCESS),
         Command::Predict(predict) => predict.run().map(|()| ExitCode::SUCCESS),
+        Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| failure::report(&error))
 }

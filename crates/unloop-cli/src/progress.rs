@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -31,6 +31,19 @@ impl Progress {
                 .map_or(String::new(), |total| format!(", {:.0} s left", total.saturating_sub(bytes) as f64 / speed.max(1.0)));
             bar.set_position(bytes);
             bar.set_message(format!("reading, {:.0} MB/s{left}", speed / 1e6));
+        })
+    }
+
+    /// Things done, of how many, and the time that is left.
+    pub(crate) fn counting(what: &'static str, done: Arc<AtomicUsize>, total: usize) -> Self {
+        let began = Instant::now();
+        Self::start(what, "{msg} {bar:30} {pos} of {len}", Some(total as u64), move |bar| {
+            let done = done.load(Ordering::Relaxed);
+            bar.set_position(done as u64);
+            if done > 0 {
+                let left = began.elapsed().as_secs_f64() * (total - done.min(total)) as f64 / done as f64;
+                bar.set_message(format!("{what}, {left:.0} s left"));
+            }
         })
     }
 

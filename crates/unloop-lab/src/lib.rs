@@ -24,6 +24,7 @@
 mod ours;
 mod policy;
 mod regret;
+mod replay;
 pub mod rivals;
 mod run;
 mod spec;
@@ -33,6 +34,7 @@ mod user;
 pub use ours::Ours;
 pub use policy::Policy;
 pub use regret::Regret;
+pub use replay::{ReplayError, numbers, replay};
 pub use run::{Campaign, Run};
 pub use spec::{PolicySpec, Setting, SpecError};
 pub use user::{Truth, User, UserError};

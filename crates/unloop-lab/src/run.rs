@@ -45,7 +45,7 @@ pub struct Run {
     pub marks: Vec<Regret>,
     /// Different presentations.
     pub distinct: usize,
-    /// How often each option was shown, in the order of the user's own options.
+    /// How often each option was shown, from the best for people to the worst, as they are at the start.
     pub exposure: Vec<u32>,
     /// Rounds in which the best option was shown, among the last tenth.
     pub best_at_the_end: f64,
@@ -145,6 +145,10 @@ impl Campaign {
                 marks.push(meter.regret.clone());
             }
         }
+        let gaps = user.truth(0).gaps;
+        let mut order: Vec<usize> = (0..gaps.len()).collect();
+        order.sort_by(|&i, &j| gaps[i].total_cmp(&gaps[j]).then(i.cmp(&j)));
+        let exposure = order.into_iter().map(|k| exposure[k]).collect();
         let best_at_the_end = f64::from(best_shown) / (self.rounds - late).max(1) as f64;
         Run { regret: meter.regret, marks, distinct: distinct.len(), exposure, best_at_the_end, seconds }
     }

@@ -10,7 +10,7 @@ use std::{env, fs};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use unloop_plot::{Forest, ForestRow, MatrixPlot, Picture, Reference, Scale};
+use unloop_plot::{BandPoint, Bands, Curve, Forest, ForestRow, MatrixPlot, Picture, Reference, Scale};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = PathBuf::from(env::args_os().nth(1).ok_or("usage: gallery <directory>")?);
@@ -27,6 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for options in [2, 4, 12, 25, 60, 100] {
         save(&directory, &format!("matrix-{options}"), &matrix(options).draw()?)?;
     }
+    save(&directory, "bands-4", &regrets(&POLICIES[..4]).draw()?)?;
+    save(&directory, "bands-12", &regrets(&POLICIES).draw()?)?;
+    save(&directory, "bands-close", &gains().draw()?)?;
     Ok(())
 }
 
@@ -117,6 +120,62 @@ fn matrix(options: usize) -> MatrixPlot {
         footer: Some("made up by the gallery".to_owned()),
         ..MatrixPlot::new("Which dish beats which", names, chances)
     }
+}
+
+const POLICIES: [&str; 12] = [
+    "Thompson sampling",
+    "uniform",
+    "upper confidence bound with a bonus for options seldom shown",
+    "ε-greedy, ε = 0.1",
+    "top-two",
+    "shown by rank <b>&</b> luck",
+    "softmax",
+    "борщ first",
+    "explore, then commit",
+    "knowledge gradient",
+    "minimax",
+    "",
+];
+
+/// Regrets that grow with powers of the rounds, each less than the one before.
+fn regrets(policies: &[&str]) -> Bands {
+    let mut rng = ChaCha8Rng::seed_from_u64(policies.len() as u64);
+    let curves: Vec<Curve> = (0..policies.len())
+        .map(|index| {
+            let place = (index * 5 + 2) % policies.len();
+            let power = 0.35 + 0.6 * place as f64 / policies.len() as f64;
+            let mut mean = 0.0;
+            let points = (0..=200).map(|step| {
+                let x = 50.0 * f64::from(step);
+                mean += 3.0 * (x.powf(power) - (x - 50.0).max(0.0).powf(power)) * (0.4 + 1.2 * rng.random::<f64>());
+                let half = 0.02 * mean + 2.2 * mean.sqrt();
+                BandPoint { x, mean, low: (mean - half).max(0.0), high: mean + half }
+            });
+            Curve { name: policies[index].to_owned(), points: points.collect() }
+        })
+        .collect();
+    Bands {
+        subtitle: Some("mean of 200 runs and where the middle 90 % of them are; 20 options, presentations of 5".to_owned()),
+        footer: Some("made up by the gallery".to_owned()),
+        y_label: "regret, in choices of the best option that were missed".to_owned(),
+        ..Bands::new("What it costs to learn", curves)
+    }
+}
+
+/// Values below zero, lines that cross and end close together or early.
+fn gains() -> Bands {
+    let curves: Vec<Curve> = (0..6)
+        .map(|index| {
+            let last = if index == 4 { 48 } else { 72 };
+            let points = (8..=last).map(|hour| {
+                let mean = 0.05 * (0.1 * f64::from(hour) + f64::from(index)).sin() / f64::from(hour).sqrt();
+                let half = 0.08 / f64::from(hour);
+                BandPoint { x: f64::from(hour), mean, low: mean - half, high: mean + half }
+            });
+            Curve { name: format!("group {}", index + 1), points: points.collect() }
+        })
+        .collect();
+    Bands { x_label: "hours".to_owned(), y_label: "gain".to_owned(), ..Bands::new("Gains and losses", curves) }
 }
 
 fn name(index: usize) -> String {

@@ -1,7 +1,7 @@
-//! Axes of shares: where a value stands, and where ticks go.
+//! Axes of shares and of plain numbers: where a value stands, and where ticks go.
 
 use crate::font::{self, Weight};
-use crate::number::percent;
+use crate::number::{percent, plain};
 
 /// How shares are spread along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -23,7 +23,14 @@ const TICK_GAP: f64 = 10.0;
 /// Decades that a logarithmic axis has at most. What is smaller is drawn at its left end.
 const MOST_DECADES: i32 = 9;
 
-/// An axis from left to right.
+/// Most steps of a linear axis: finer ones first; the first whose labels have room is taken.
+const STEPS: [f64; 7] = [10.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.0];
+/// Most steps of an upright axis, whose labels always have room.
+const UPRIGHT_STEPS: f64 = 8.0;
+/// Plain numbers that are no further apart are not told apart: the labels would be all decimals.
+const FINEST: f64 = 1e-12;
+
+/// An axis from left to right, or upright with its lower end as its left.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     log: bool,
@@ -44,22 +51,44 @@ pub(crate) struct Tick {
 impl Axis {
     /// A linear axis on which all of `low..=high` has its place, between the pixels `left` and `right`. It begins at zero unless the
     /// values are close together and far from zero.
-    pub(crate) fn linear(low: f64, high: f64, (left, right): (f64, f64)) -> Self {
+    pub(crate) fn linear(low: f64, high: f64, pixels: (f64, f64)) -> Self {
         let high = if high > 0.0 { high } else { 1.0 };
         let low = if high - low < 0.2 * high { low - 0.1 * (high - low) } else { 0.0 };
-        let mut axis = Self { log: false, from: low, to: high, left, right, ticks: Vec::new() };
-        // Finer steps first; the first whose labels have room is taken.
-        for most in [10.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.0] {
-            let step = Step::at_least((high - low).max(1e-9 * high) / most);
-            let (first, last) = (step.below(low), step.above(high).max(step.below(low) + 1.0));
-            axis.ticks = (0..=(last - first) as u32).map(|i| step.tick(first + f64::from(i))).collect();
-            axis.from = step.times(first);
-            axis.to = step.times(last);
-            if axis.labels_fit() {
-                break;
-            }
-        }
-        axis
+        Self::first_that_fits(|most| Self::stepped((low, high), pixels, most, Print::Percent))
+    }
+
+    /// A linear axis of plain numbers from left to right. It ends at `high`, as curves do, and begins at `low`, or at zero if that is
+    /// near.
+    pub(crate) fn across(low: f64, high: f64, pixels: (f64, f64)) -> Self {
+        let low = if (0.0..0.2 * high).contains(&low) { 0.0 } else { low };
+        let high = high.max(low + closest(low, high));
+        let slack = 1e-9 * (high - low);
+        Self::first_that_fits(|most| {
+            let mut axis = Self::stepped((low, high), pixels, most, Print::Plain);
+            axis.ticks.retain(|tick| (low - slack..=high + slack).contains(&tick.value));
+            Self { from: low, to: high, ..axis }
+        })
+    }
+
+    /// An upright linear axis of plain numbers on which zero and all of `low..=high` have their place, from tick to tick.
+    pub(crate) fn upright(low: f64, high: f64, pixels: (f64, f64)) -> Self {
+        let (low, high) = (low.min(0.0), high.max(0.0));
+        let high = if low == high { 1.0 } else { high };
+        Self::stepped((low, high), pixels, UPRIGHT_STEPS, Print::Plain)
+    }
+
+    /// A linear axis from the tick at or below `low` to that at or above `high`, in at most about so many steps.
+    fn stepped((low, high): (f64, f64), (left, right): (f64, f64), most: f64, print: Print) -> Self {
+        let least = if print == Print::Plain { closest(low, high) } else { 1e-9 * high };
+        let step = Step::at_least((high - low).max(least) / most);
+        let (first, last) = (step.below(low), step.above(high).max(step.below(low) + 1.0));
+        let ticks = (0..=(last - first) as u32).map(|i| step.tick(first + f64::from(i), print)).collect();
+        Self { log: false, from: step.times(first), to: step.times(last), left, right, ticks }
+    }
+
+    fn first_that_fits(axis: impl Fn(f64) -> Self) -> Self {
+        let [finest @ .., coarsest] = STEPS;
+        finest.into_iter().map(&axis).find(Self::labels_fit).unwrap_or_else(|| axis(coarsest))
     }
 
     /// A logarithmic axis on which all of `low..=high`, both above zero, has its place, unless it spans more than nine decades.
@@ -143,7 +172,7 @@ impl Step {
 
     /// The last count of steps that is not above a value, up to rounding.
     fn below(self, value: f64) -> f64 {
-        (value / self.times(1.0) + 1e-9).floor().max(0.0)
+        (value / self.times(1.0) + 1e-9).floor()
     }
 
     /// The first count of steps that is not below a value, up to rounding.
@@ -151,10 +180,26 @@ impl Step {
         (value / self.times(1.0) - 1e-9).ceil()
     }
 
-    fn tick(self, count: f64) -> Tick {
+    fn tick(self, count: f64, print: Print) -> Tick {
         let value = self.times(count);
-        Tick { value, label: percent(value, self.0.decimals()) }
+        let label = match print {
+            Print::Percent => percent(value, self.0.decimals()),
+            Print::Plain => plain(value, -self.0.exponent.min(0) as usize),
+        };
+        Tick { value, label }
     }
+}
+
+/// How values are written at ticks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Print {
+    Percent,
+    Plain,
+}
+
+/// The least distance that two plain numbers near these must have to be told apart.
+fn closest(low: f64, high: f64) -> f64 {
+    FINEST.max(1e-9 * low.abs().max(high.abs()))
 }
 
 /// A round number: 1, 2 or 5 times a power of ten.
@@ -275,6 +320,36 @@ mod tests {
                 for axis in [Axis::linear(part * high, high, PIXELS), Axis::log(part * high, high, PIXELS)] {
                     assert!(axis.labels_fit() && axis.ticks().len() > 1, "{part} of {high}: {axis:?}");
                     assert!(!axis.is_below(high) && axis.to >= high * (1.0 - 1e-9), "{part} of {high}: {axis:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plain_axes_have_round_ticks_with_thousands_apart() {
+        let rounds = Axis::across(100.0, 10_300.0, PIXELS);
+        assert_eq!(labels(&rounds), ["0", "2 000", "4 000", "6 000", "8 000", "10 000"]);
+        assert_eq!((rounds.at(0.0), rounds.at(10_300.0)), PIXELS);
+        assert_eq!(labels(&Axis::across(2020.5, 2024.0, PIXELS)).first(), Some(&"2 020.5"));
+        let regret = Axis::upright(3.0, 1234.0, (400.0, 50.0));
+        assert_eq!(labels(&regret), ["0", "200", "400", "600", "800", "1 000", "1 200", "1 400"]);
+        assert_eq!((regret.at(0.0), regret.at(1400.0)), (400.0, 50.0));
+        assert_eq!(labels(&Axis::upright(-0.31, 0.52, (400.0, 50.0))), ["−0.4", "−0.2", "0.0", "0.2", "0.4", "0.6"]);
+        assert_eq!(labels(&Axis::upright(0.0, 0.0, (400.0, 50.0))).last(), Some(&"1.0"));
+        assert_eq!(labels(&Axis::upright(-7.0, -2.0, (400.0, 50.0))).last(), Some(&"0"));
+    }
+
+    #[test]
+    fn plain_axes_have_two_ticks_or_more_and_hold_their_ends() {
+        for low in [-1e15, -1e3, -1.0, -1e-30, 0.0, 1e-13, 0.7, 12.0, 1e9, 1e15] {
+            for span in [0.0, 1e-300, 1e-14, 1e-9, 0.1, 0.7, 3.0, 99.0, 1e5, 2e15] {
+                let (across, upright) = (Axis::across(low, low + span, PIXELS), Axis::upright(low, low + span, (400.0, 50.0)));
+                assert!(across.labels_fit(), "{low} and {span} more: {across:?}");
+                // A value that is beyond an end by less than can be told apart is drawn at that end.
+                let slack = closest(low, low + span);
+                for axis in [across, upright] {
+                    assert!((2..=12).contains(&axis.ticks().len()), "{low} and {span} more: {axis:?}");
+                    assert!(axis.from <= low + slack && axis.to >= low + span - slack, "{low} and {span} more: {axis:?}");
                 }
             }
         }

@@ -31,6 +31,18 @@ const DIVERGING: [Rgb; 7] = [
     Rgb(22, 88, 150),
 ];
 
+/// The colours of Okabe and Ito, which people with any common kind of colour blindness tell apart, without their yellow, which
+/// is hardly seen on white. The first four differ most in a grey print.
+const DISTINCT: [Rgb; 7] = [
+    Rgb(0, 114, 178),
+    Rgb(230, 159, 0),
+    Rgb(28, 39, 51),
+    Rgb(0, 158, 115),
+    Rgb(213, 94, 0),
+    Rgb(204, 121, 167),
+    Rgb(86, 180, 233),
+];
+
 /// Red, green and blue, each from 0 to 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rgb(u8, u8, u8);
@@ -44,6 +56,22 @@ impl Rgb {
         let part = position - lower as f64;
         let mix = |from: u8, to: u8| (f64::from(from) + part * (f64::from(to) - f64::from(from))).round() as u8;
         Rgb(mix(r, s), mix(g, h), mix(b, c))
+    }
+
+    /// A colour for one of several things; after seven they come again.
+    pub(crate) fn distinct(index: usize) -> Self {
+        DISTINCT[index % DISTINCT.len()]
+    }
+
+    /// The same hue, dark enough for small print on white: 4.5 : 1 or more.
+    pub(crate) fn for_print(self) -> Self {
+        let mut colour = self;
+        while 1.05 / (colour.luminance() + 0.05) < 4.5 {
+            let Rgb(r, g, b) = colour;
+            let [r, g, b] = [r, g, b].map(|part| (0.97 * f64::from(part)) as u8);
+            colour = Rgb(r, g, b);
+        }
+        colour
     }
 
     /// As SVG writes it.
@@ -92,6 +120,22 @@ mod tests {
             let [orange, blue] = [0.5 - far, 0.5 + far].map(|p| Rgb::diverging(p).luminance());
             assert!((orange - blue).abs() < 0.04, "{orange} and {blue} at {far} from one half");
         }
+    }
+
+    #[test]
+    fn print_in_a_distinct_colour_is_readable_and_still_distinct() {
+        let prints: Vec<Rgb> = (0..DISTINCT.len()).map(|index| Rgb::distinct(index).for_print()).collect();
+        for (index, print) in prints.iter().enumerate() {
+            assert!(1.05 / (print.luminance() + 0.05) >= 4.5 && !prints[..index].contains(print), "{print:?}");
+        }
+        assert_eq!(prints[2], DISTINCT[2], "what is dark already stays");
+    }
+
+    #[test]
+    fn the_first_four_colours_differ_in_grey() {
+        let mut greys: Vec<f64> = DISTINCT[..4].iter().map(|colour| colour.luminance()).collect();
+        greys.sort_by(f64::total_cmp);
+        assert!(greys.windows(2).all(|pair| (pair[1] + 0.05) / (pair[0] + 0.05) > 1.4), "{greys:?}");
     }
 
     #[test]

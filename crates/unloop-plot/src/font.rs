@@ -14,6 +14,9 @@ use skrifa::{FontRef, MetadataProvider};
 /// What an SVG asks for: our font, else what common systems have of about that width.
 pub(crate) const FAMILY: &str = "'Noto Sans', 'Segoe UI', 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
 
+/// Other fonts than ours may be wider by about this factor.
+pub(crate) const OTHER_FONTS: f64 = 1.08;
+
 /// Which of the fonts a text is set in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {

@@ -1,5 +1,5 @@
-//! Pictures of what unloop knows, as SVG and PNG: a [forest plot](Forest) of a leaderboard and a [matrix](MatrixPlot) of chances to
-//! beat one another.
+//! Pictures of what unloop knows, as SVG and PNG: a [forest plot](Forest) of a leaderboard, a [matrix](MatrixPlot) of chances to
+//! beat one another and [curves](Bands) over rounds.
 //!
 //! The crate draws and nothing else: it knows no files, no clock, no arguments. A plot is a plain struct; drawing it checks it and
 //! gives a [`Picture`], whose PNG is rendered from its SVG with fonts that are part of the crate.
@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+mod bands;
 mod colour;
 mod font;
 mod forest;
@@ -37,6 +38,7 @@ mod picture;
 mod svg;
 
 pub use axis::Scale;
+pub use bands::{BandPoint, Bands, BandsError, Curve};
 pub use forest::{Forest, ForestError, ForestRow, Reference};
 pub use matrix::{MatrixError, MatrixPlot};
 pub use picture::{Picture, PngError};

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::colour::{GREY, GRID, INK, Rgb, SOFT};
-use crate::font::{self, Weight};
+use crate::font::{self, OTHER_FONTS, Weight};
 use crate::number::chance;
 use crate::paragraph::{self, FOOTER, SUBTITLE, TITLE};
 use crate::picture::Picture;
@@ -14,8 +14,6 @@ const MARGIN: f64 = 24.0;
 const GAP: f64 = 8.0;
 const NAME_CHARACTERS: usize = 40;
 const NAME_ROOM: f64 = 240.0;
-/// Other fonts than ours may be wider by about this factor.
-const OTHER_FONTS: f64 = 1.08;
 /// With more options cells are too small for numbers.
 const MOST_WITH_NUMBERS: usize = 25;
 const LEGEND_WIDTH: f64 = 240.0;

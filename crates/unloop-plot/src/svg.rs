@@ -42,6 +42,16 @@ impl Element {
             .number("stroke-width", width)
     }
 
+    /// A `polyline` or `polygon` through points.
+    pub(crate) fn through(name: &'static str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let mut text = String::new();
+        for (x, y) in points {
+            let space = if text.is_empty() { "" } else { " " };
+            let _ = write!(text, "{space}{},{}", Number(x), Number(y));
+        }
+        Self::new(name).with("points", &text)
+    }
+
     /// A filled circle.
     pub(crate) fn circle(x: f64, y: f64, radius: f64, fill: &str) -> Self {
         Self::new("circle").number("cx", x).number("cy", y).number("r", radius).with("fill", fill)

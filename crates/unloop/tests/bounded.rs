@@ -4,6 +4,7 @@ mod support;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{ContinuousCDF, Normal};
 use support::{beta_cdf, choose, distance, ids, random_set, set, statistics};
 use testkit::ks;
 use testkit::reference::posterior_cases;
@@ -426,4 +427,39 @@ fn refusals_leave_no_trace() {
     let pairs = Prior::general([1.0; 3], [(set(&[0, 1]), 1.5), (set(&[1, 2]), 1.5)]).unwrap();
     let mut sampler = BoundedGibbs::new(&pairs, 3, 1).unwrap();
     assert_eq!(sampler.add_option(1.0).unwrap_err(), SamplerError::NoWhole);
+}
+
+/// Joint distribution with a learned prior: its strength from its own prior, θ given it, then choices given θ, moves given the choices, and
+/// steps on the strength. It keeps its law.
+///
+/// Broken on purpose, KS against 0.0314: without ln Γ(A) 0.36, without ln Γ(α_k) 0.61, around 0.7 in place of ½ 0.10.
+#[test]
+fn a_learned_prior_keeps_its_law() {
+    const CHAINS: u64 = 5_000;
+    let normal = Normal::new(0.5_f64.ln(), 1.0).unwrap();
+    let (low, high) = (normal.cdf(0.1_f64.ln()), normal.cdf(10.0_f64.ln()));
+    let mut strengths = Vec::new();
+    for seed in 0..CHAINS {
+        let mut rng = ChaCha8Rng::seed_from_u64(7_000_000 + seed);
+        let ln_alpha = normal.inverse_cdf(low + rng.random::<f64>() * (high - low));
+        let alpha = ln_alpha.exp().clamp(0.1, 10.0);
+        let mut sampler = BoundedGibbs::new(&Prior::symmetric(alpha).unwrap(), 5, seed).unwrap();
+        let mut factor = 1.0;
+        for round in 0..20 {
+            let now = sampler.theta();
+            let members = random_set(5, 2 + usize::from(round % 3 == 0), &mut rng);
+            // As above: options never shown are woken up first.
+            if members.iter().all(|&k| sampler.is_explored(OptionId::new(k))) {
+                sampler.record(&choose(&now, &members, &mut rng), 1.0).unwrap();
+                sampler.step(3);
+            } else {
+                let choice = set(&members).choose(OptionId::new(members[0])).unwrap();
+                sampler.record(&choice, 1e-12).unwrap();
+            }
+            factor = sampler.learn_prior(None);
+        }
+        strengths.push((alpha * factor).ln());
+    }
+    let cdf = |x: f64| ((normal.cdf(x) - low) / (high - low)).clamp(0.0, 1.0);
+    ks::one_sample(&strengths, cdf, LEVEL).assert_passes("strength");
 }

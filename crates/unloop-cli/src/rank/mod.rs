@@ -4,6 +4,8 @@ mod document;
 mod picture;
 mod text;
 
+pub(crate) use picture::{path as picture_path, write as write_picture};
+
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;

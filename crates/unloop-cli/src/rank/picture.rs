@@ -10,7 +10,7 @@ use crate::failure::{cannot_write, failure};
 use crate::figures::count;
 
 /// A file for a picture, by the end of its name.
-pub(super) fn path(text: &str) -> Result<PathBuf, String> {
+pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase).as_deref() {
         Some("svg" | "png") => Ok(path),
@@ -37,7 +37,12 @@ fn is_png(path: &Path) -> bool {
 /// Draws a board into a file: who beats whom if that was asked for, else all options.
 pub(super) fn draw(path: &Path, board: &Board<'_>, limit: Option<usize>) -> Result<()> {
     let picture = if board.pairwise.is_some() { matrix(board) } else { forest(board, limit) }.context("nothing to draw")?;
-    let bytes = if is_png(path) { picture.png().context("no picture")? } else { picture.into_svg().into_bytes() };
+    write(path, &picture)
+}
+
+/// Writes a picture in the form that a file's name says.
+pub(crate) fn write(path: &Path, picture: &Picture) -> Result<()> {
+    let bytes = if is_png(path) { picture.png().context("no picture")? } else { picture.svg().as_bytes().to_vec() };
     std::fs::write(path, bytes).map_err(|error| cannot_write(path, &error))
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{Forest, ForestError, ForestRow, Reference};
 use crate::axis::{Axis, TICK_SIZE};
 use crate::colour::{BAND, BLUE, GREY, GRID, INK, PALE_BLUE, SOFT, WHITE};
-use crate::font::{self, Weight};
+use crate::font::{self, OTHER_FONTS, Weight};
 use crate::number::{chance, two_digits};
 use crate::paragraph::{self, FOOTER, SUBTITLE, TITLE};
 use crate::picture::Picture;
@@ -24,8 +24,6 @@ const NAME_SIZE: f64 = 12.0;
 const NUMBER_SIZE: f64 = 11.0;
 const NAME_CHARACTERS: usize = 40;
 const NAME_ROOM: f64 = 290.0;
-/// Other fonts than ours may be wider by about this factor.
-const OTHER_FONTS: f64 = 1.08;
 /// With more rows the labels of the axis stand above them too.
 const MANY_ROWS: usize = 30;
 const DOT: f64 = 4.0;

@@ -15,6 +15,9 @@ const MEMORY: (f64, f64) = (4.0, 200.0);
 /// Presentations that a propensity remembers.
 const PROPENSITY_MEMORY: f64 = 200.0;
 
+/// Options whose means take a draw in: with a thousand options all of them would take longer than the decision itself.
+const IN_TURN: usize = 64;
+
 /// Running posterior means of λ, in units where an option never shown has the mean α.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Means {
@@ -24,19 +27,29 @@ pub(super) struct Means {
     seen: Vec<f32>,
     /// Draws so far.
     draws: f64,
+    /// Where the next turn begins.
+    cursor: usize,
 }
 
 impl Means {
-    /// Takes a draw in. `mass` is Σα of the options with data.
+    /// Takes a draw in, of many options some in turn. `mass` is Σα of the options with data.
     pub(super) fn observe(&mut self, draw: &Draw, mass: f64) {
-        self.draws += 1.0;
+        let count = draw.options.len();
+        if count == 0 {
+            return;
+        }
+        // A tenth of the draws that each option sees.
+        self.draws += (IN_TURN as f64 / count as f64).min(1.0);
         let memory = (self.draws / 10.0).clamp(MEMORY.0, MEMORY.1);
         // The scale given the others is Gamma(mass, rate Σλ): its mean leaves out its noise.
         let plain = draw.ln_scale.is_some();
         let high = if plain { 0.0 } else { draw.values.iter().copied().fold(f64::NEG_INFINITY, f64::max) };
         let lambda = |value: f64| if plain { value } else { (value - high).exp() };
-        let unit = mass / draw.values.iter().map(|&value| lambda(value)).sum::<f64>();
-        for (option, &value) in draw.options.iter().zip(&draw.values) {
+        let unit = mass / draw.total.unwrap_or_else(|| draw.values.iter().map(|&value| lambda(value)).sum::<f64>());
+        let start = if count <= IN_TURN { 0 } else { self.cursor % count };
+        self.cursor = start + IN_TURN;
+        let turn = start..(start + IN_TURN).min(count);
+        for (option, &value) in draw.options[turn.clone()].iter().zip(&draw.values[turn]) {
             let k = option.index();
             if !self.knows(*option) {
                 continue;

@@ -30,8 +30,6 @@ mod belief;
 mod builder;
 mod sampler;
 
-use std::sync::Arc;
-
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -377,13 +375,14 @@ impl Presenter {
         let filter = self.filter(request);
         self.advance();
         let mut drawn = self.form(policy, places, &filter);
-        if drawn.is_empty() && request.pinned.is_empty() {
-            return Err(PresenterError::NothingEligible { active: self.active_count() });
-        }
         let (chances, propensities) = match request.propensity_draws {
             Some(draws) => self.fresh_propensities(policy, places, &filter, &drawn, draws.max(1)),
             None => self.propensities(policy, places, &filter, &drawn),
         };
+        self.put_back(filter);
+        if drawn.is_empty() && request.pinned.is_empty() {
+            return Err(PresenterError::NothingEligible { active: self.active_count() });
+        }
         let mut rows: Vec<(Drawn, f64)> = drawn.drain(..).zip(chances).collect();
         match order {
             Order::Mean => rows.sort_by(|x, y| self.mean(y.0.1).total_cmp(&self.mean(x.0.1)).then(y.0.0.total_cmp(&x.0.0))),
@@ -426,7 +425,7 @@ impl Presenter {
         self.request += 1;
         self.marks.resize(self.options.len(), 0);
         let out = |option: &OptionId| request.excluded.contains(option) || request.pinned.contains(option);
-        let unexplored = if let Some(candidates) = &request.candidates {
+        if let Some(candidates) = &request.candidates {
             let mut unexplored = Unexplored::default();
             for &option in candidates.iter().filter(|option| !out(option)) {
                 if self.unexplored.contains(option) && self.marks[option.index()] != self.request {
@@ -434,23 +433,33 @@ impl Presenter {
                 }
                 self.marks[option.index()] = self.request;
             }
-            unexplored
-        } else {
-            for option in request.excluded.iter().chain(&request.pinned) {
-                self.marks[option.index()] = self.request;
+            return Filter::Only { unexplored };
+        }
+        // There may be millions of others: these few step aside until it is done.
+        let mut aside = Vec::new();
+        for &option in request.excluded.iter().chain(&request.pinned) {
+            self.marks[option.index()] = self.request;
+            if self.unexplored.contains(option) {
+                self.unexplored.remove(option);
+                aside.push(option);
             }
-            let mut unexplored = self.unexplored.clone();
-            request.excluded.iter().chain(&request.pinned).for_each(|&option| unexplored.remove(option));
-            unexplored
-        };
-        Filter::Some { marked_is_in: request.candidates.is_some(), unexplored: Arc::new(unexplored) }
+        }
+        Filter::Without { aside }
+    }
+
+    /// Options that stepped aside for a request come back.
+    fn put_back(&mut self, filter: Filter) {
+        if let Filter::Without { aside } = filter {
+            aside.into_iter().for_each(|option| self.unexplored.insert(option, self.weight(option)));
+        }
     }
 
     /// Whether a request leaves an option with data.
     fn leaves(&self, filter: &Filter, option: OptionId) -> bool {
         let in_filter = match filter {
             Filter::All => true,
-            Filter::Some { marked_is_in, .. } => (self.marks[option.index()] == self.request) == *marked_is_in,
+            Filter::Only { .. } => self.marks[option.index()] == self.request,
+            Filter::Without { .. } => self.marks[option.index()] != self.request,
         };
         in_filter && self.is_active(option)
     }
@@ -463,11 +472,7 @@ impl Presenter {
 
     /// Posterior mean of λ, in units where an option never shown has α.
     fn mean(&self, option: OptionId) -> f64 {
-        if self.unexplored.contains(option) || !self.sampler.is_explored(option) {
-            self.weight(option)
-        } else {
-            self.means.get(option)
-        }
+        if self.means.knows(option) { self.means.get(option) } else { self.weight(option) }
     }
 
     /// The options of a presentation by a policy, from the draw as it is.
@@ -514,7 +519,9 @@ impl Presenter {
     fn best_of_draw(&mut self, count: usize, filter: &Filter, without: &[OptionId]) -> Vec<Drawn> {
         let is_in = |option: OptionId| self.leaves(filter, option) && !without.contains(&option);
         let pairs = self.draw.values.iter().copied().zip(self.draw.options.iter().copied());
-        let mut best = largest(pairs.filter(|&(_, option)| is_in(option)), count);
+        let everything = matches!(filter, Filter::All) && self.retired_count == 0 && self.none.is_none() && without.is_empty();
+        let mut best =
+            if everything { largest(pairs, count) } else { largest(pairs.filter(|&(_, option)| is_in(option)), count) };
         best.iter_mut().for_each(|(value, _)| *value = self.draw.ln_lambda(*value));
         // Some of these may be among those left out: as many more are asked for, and they are dropped.
         let unexplored = filter.unexplored(&self.unexplored);
@@ -589,7 +596,7 @@ impl Presenter {
                 return (vec![chance; drawn.len()], Propensities::Exact);
             }
             // Others are eligible than before: what was presented then says little.
-            _ if matches!(filter, Filter::Some { .. }) => {
+            _ if !matches!(filter, Filter::All) => {
                 return self.fresh_propensities(policy, places, filter, drawn, FRESH_DRAWS);
             }
             _ => {}
@@ -886,21 +893,24 @@ impl Presenter {
 /// Draws for the propensities of a request that leaves only some options.
 const FRESH_DRAWS: usize = 32;
 
-/// What a request leaves: everything, or by marks and a list.
+/// What a request leaves.
 enum Filter {
     All,
-    Some {
-        /// Whether marked options are in, or out.
-        marked_is_in: bool,
-        unexplored: Arc<Unexplored>,
+    /// The marked ones, of which these were never shown.
+    Only {
+        unexplored: Unexplored,
+    },
+    /// All but the marked ones; those of them never shown are not among the presenter's now.
+    Without {
+        aside: Vec<OptionId>,
     },
 }
 
 impl Filter {
     fn unexplored<'a>(&'a self, all: &'a Unexplored) -> &'a Unexplored {
         match self {
-            Self::All => all,
-            Self::Some { unexplored, .. } => unexplored,
+            Self::All | Self::Without { .. } => all,
+            Self::Only { unexplored } => unexplored,
         }
     }
 }

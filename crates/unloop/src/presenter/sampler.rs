@@ -16,6 +16,8 @@ pub struct Draw {
     pub values: Vec<f64>,
     /// ln of the factor that gives λ the units of Gamma(α), where values are plain; none where they are logarithms in these units.
     pub ln_scale: Option<f64>,
+    /// Sum of the plain values, where it is known without adding them up.
+    pub total: Option<f64>,
 }
 
 impl Draw {
@@ -29,6 +31,7 @@ impl Draw {
         self.options.clear();
         self.values.clear();
         self.ln_scale = ln_scale;
+        self.total = None;
     }
 
     /// Adds an option.

@@ -25,6 +25,8 @@ pub(crate) struct Counts {
     alpha: Vec<f64>,
     chosen: Vec<f64>,
     degree: Vec<u32>,
+    /// Places without columns.
+    asleep: usize,
     /// Columns over places, with μ.
     store: Store,
     /// β of the first entries.
@@ -57,6 +59,7 @@ impl Counts {
             alpha: Vec::new(),
             chosen: Vec::new(),
             degree: Vec::new(),
+            asleep: 0,
             store: Store::new(),
             beta: Vec::new(),
             dead: 0,
@@ -82,6 +85,7 @@ impl Counts {
     /// Wakes an option up for good; its place.
     pub(crate) fn carry(&mut self, option: OptionId) -> usize {
         let place = self.place_all(&[option])[0];
+        self.asleep -= usize::from(self.degree[place.index()] == 0);
         self.degree[place.index()] += 1;
         place.index()
     }
@@ -272,6 +276,7 @@ impl Counts {
                     self.alpha.push(self.all_alpha[option.index()]);
                     self.chosen.push(0.0);
                     self.degree.push(0);
+                    self.asleep += 1;
                 }
                 OptionId::new(*place)
             })
@@ -289,6 +294,7 @@ impl Counts {
             *degree = if appears { *degree + 1 } else { *degree - 1 };
             if before != (*degree > 0) {
                 turned.push(u32::from(*place));
+                self.asleep = if before { self.asleep + 1 } else { self.asleep - 1 };
             }
         }
         turned
@@ -326,6 +332,16 @@ impl Counts {
     /// Whether an option has data.
     pub(crate) fn is_explored(&self, option: OptionId) -> bool {
         self.places.get(option.index()).is_some_and(|&place| place != NONE && self.is_awake(place as usize))
+    }
+
+    /// Options by place.
+    pub(crate) fn options(&self) -> &[OptionId] {
+        &self.options
+    }
+
+    /// Whether every option that has a place has data.
+    pub(crate) fn all_awake(&self) -> bool {
+        self.asleep == 0
     }
 
     pub(crate) fn option(&self, place: usize) -> OptionId {

@@ -163,8 +163,16 @@ impl Group {
 /// The largest `count` of some values with their options, largest first.
 pub(crate) fn largest(values: impl Iterator<Item = (f64, OptionId)>, count: usize) -> Vec<(f64, OptionId)> {
     let mut best = Vec::with_capacity(count.min(INSERTED) + 1);
+    // Most of many values are below all of the best: that is seen at once.
+    let mut floor = f64::NEG_INFINITY;
     for value in values {
+        if value.0 < floor {
+            continue;
+        }
         insert(&mut best, count, value);
+        if best.len() >= count && count <= INSERTED {
+            floor = best.last().map_or(f64::INFINITY, |last| last.0);
+        }
     }
     keep_largest(&mut best, count);
     best

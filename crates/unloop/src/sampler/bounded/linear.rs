@@ -98,6 +98,16 @@ impl Linear {
         self.lambda[place]
     }
 
+    /// λ by place.
+    pub(super) fn lambdas(&self) -> &[f64] {
+        &self.lambda
+    }
+
+    /// Σλ.
+    pub(super) fn total(&self) -> f64 {
+        self.total
+    }
+
     pub(super) fn ln_scale(&self) -> f64 {
         self.scale.ln()
     }

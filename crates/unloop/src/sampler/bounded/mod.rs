@@ -286,7 +286,13 @@ impl BoundedGibbs {
         match &self.state {
             State::Linear(state) => {
                 draw.start(Some(ln_scale));
-                self.counts.awake().for_each(|place| draw.push(self.counts.option(place), state.lambda(place)));
+                draw.total = Some(state.total());
+                if self.counts.all_awake() {
+                    draw.options.extend_from_slice(self.counts.options());
+                    draw.values.extend_from_slice(state.lambdas());
+                } else {
+                    self.counts.awake().for_each(|place| draw.push(self.counts.option(place), state.lambda(place)));
+                }
             }
             State::Careful(state) => {
                 draw.start(None);

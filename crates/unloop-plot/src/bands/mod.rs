@@ -1,0 +1,177 @@
+//! Curves over rounds: a line for each mean, a shade for its interval, the name at the end of the line.
+
+use thiserror::Error;
+
+use crate::picture::Picture;
+
+mod drawing;
+
+/// More curves than that have no dashes of their own, and nobody follows them.
+const MOST_CURVES: usize = 12;
+/// Larger numbers have labels that nobody reads.
+const LARGEST: f64 = 1e15;
+
+/// Curves to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bands {
+    /// Stands above all; nothing if empty.
+    pub title: String,
+    /// Stands below the title.
+    pub subtitle: Option<String>,
+    /// Stands below all.
+    pub footer: Option<String>,
+    /// What the axis from left to right shows. `round` by default.
+    pub x_label: String,
+    /// What the upright axis shows; it stands above it. Nothing by default.
+    pub y_label: String,
+    /// Up to 12, each with a colour and dashes that follow from its place in the list.
+    pub curves: Vec<Curve>,
+}
+
+/// One curve, such as the regret of one policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it is called, in any script. Long names are cut; the whole name shows where the pointer rests on an SVG.
+    pub name: String,
+    /// Two or more, each further right than the one before. All are drawn: a few hundred are as many as can be seen.
+    pub points: Vec<BandPoint>,
+}
+
+/// One point of a curve. Everything is between -10¹⁵ and 10¹⁵.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BandPoint {
+    /// Where it stands from left to right, such as a number of rounds.
+    pub x: f64,
+    /// Where the line goes. It may be outside the interval, as means of skewed distributions are.
+    pub mean: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+/// Why curves cannot be drawn. Curves and points are numbered from 1.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BandsError {
+    /// No curves.
+    #[error("a picture without curves cannot be drawn")]
+    NoCurves,
+    /// More curves than can be told apart.
+    #[error("{curves} curves cannot be told apart: at most 12 can")]
+    TooMany {
+        /// How many there are.
+        curves: usize,
+    },
+    /// A curve that is no line.
+    #[error("curve {curve} ({name}) needs two points or more, not {points}")]
+    TooShort {
+        /// Number of the curve.
+        curve: usize,
+        /// Its name.
+        name: String,
+        /// How many points it has.
+        points: usize,
+    },
+    /// A value that is not finite, or too large.
+    #[error("curve {curve} ({name}), point {point}: its {what} of {value} must be between -10¹⁵ and 10¹⁵")]
+    Value {
+        /// Number of the curve.
+        curve: usize,
+        /// Its name.
+        name: String,
+        /// Number of the point.
+        point: usize,
+        /// Which of its values.
+        what: &'static str,
+        /// The value.
+        value: f64,
+    },
+    /// An interval that ends before it begins.
+    #[error("curve {curve} ({name}), point {point}: its interval begins at {low} and ends at {high}")]
+    Interval {
+        /// Number of the curve.
+        curve: usize,
+        /// Its name.
+        name: String,
+        /// Number of the point.
+        point: usize,
+        /// Lower end.
+        low: f64,
+        /// Upper end.
+        high: f64,
+    },
+    /// A point that is not further right than the one before.
+    #[error("curve {curve} ({name}), point {point}: its x of {x} must be above {before}, that of the point before")]
+    Order {
+        /// Number of the curve.
+        curve: usize,
+        /// Its name.
+        name: String,
+        /// Number of the point.
+        point: usize,
+        /// Where the point before is.
+        before: f64,
+        /// Where the point is.
+        x: f64,
+    },
+}
+
+impl Bands {
+    /// Curves with defaults for everything else.
+    pub fn new(title: impl Into<String>, curves: impl Into<Vec<Curve>>) -> Self {
+        Self {
+            title: title.into(),
+            subtitle: None,
+            footer: None,
+            x_label: "round".to_owned(),
+            y_label: String::new(),
+            curves: curves.into(),
+        }
+    }
+
+    /// Draws it. The upright axis always has zero.
+    ///
+    /// # Errors
+    ///
+    /// No curves or more than 12, a curve of fewer than two points, values that are not finite or too large, an interval that ends
+    /// before it begins, points that do not go from left to right.
+    pub fn draw(&self) -> Result<Picture, BandsError> {
+        self.check()?;
+        Ok(drawing::draw(self))
+    }
+
+    fn check(&self) -> Result<(), BandsError> {
+        match self.curves.len() {
+            0 => return Err(BandsError::NoCurves),
+            1..=MOST_CURVES => {}
+            curves => return Err(BandsError::TooMany { curves }),
+        }
+        self.curves.iter().zip(1..).try_for_each(|(curve, number)| curve.check(number))
+    }
+}
+
+impl Curve {
+    fn check(&self, curve: usize) -> Result<(), BandsError> {
+        let name = || self.name.clone();
+        if self.points.len() < 2 {
+            return Err(BandsError::TooShort { curve, name: name(), points: self.points.len() });
+        }
+        let mut before = f64::NEG_INFINITY;
+        for (&BandPoint { x, mean, low, high }, point) in self.points.iter().zip(1..) {
+            for (what, value) in [("x", x), ("mean", mean), ("lower end", low), ("upper end", high)] {
+                if !(-LARGEST..=LARGEST).contains(&value) {
+                    return Err(BandsError::Value { curve, name: name(), point, what, value });
+                }
+            }
+            if low > high {
+                return Err(BandsError::Interval { curve, name: name(), point, low, high });
+            }
+            if x <= before {
+                return Err(BandsError::Order { curve, name: name(), point, before, x });
+            }
+            before = x;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! A decision: present and choose, beside a simulated person whose time is not counted.
+//!
+//! `cargo bench -p unloop --bench present [-- million]`. One core; of each row the median of five repeats. Flat in T: the rounds 90 000 to 100 000
+//! against the rounds 9 000 to 10 000. Memory is what a presenter holds, by the bytes asked for while it learns.
+#![allow(missing_docs, clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout)]
+
+use std::time::Instant;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Gamma};
+use unloop::presenter::{Policy, PresenterBuilder, Request, Shown};
+use unloop::{OptionId, Presenter};
+
+fn preferences(count: usize, alpha: f64, seed: u64) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let gamma = Gamma::new(alpha, 1.0).expect("a shape");
+    (0..count).map(|_| gamma.sample(&mut rng).max(1e-12)).collect()
+}
+
+fn choose(theta: &[f64], shown: &Shown, rng: &mut ChaCha8Rng) -> OptionId {
+    let weight = |option: OptionId| theta[option.index() % theta.len()];
+    let total: f64 = shown.options.iter().map(|row| weight(row.option)).sum();
+    let mut left = rng.random::<f64>() * total;
+    let chosen = shown.options.iter().find(|row| {
+        left -= weight(row.option);
+        left < 0.0
+    });
+    chosen.unwrap_or(&shown.options[0]).option
+}
+
+fn builder(count: usize) -> PresenterBuilder {
+    Presenter::builder().options((0..count).map(|k| k.to_string())).seed(1)
+}
+
+/// Microseconds of a round, between two rounds; how long the person takes is taken off.
+fn time(presenter: &mut Presenter, theta: &[f64], size: usize, rounds: usize, rng: &mut ChaCha8Rng) -> f64 {
+    let mut seconds = 0.0;
+    for _ in 0..rounds {
+        let began = Instant::now();
+        let shown = presenter.present(size).expect("options");
+        seconds += began.elapsed().as_secs_f64();
+        let chosen = choose(theta, &shown, rng);
+        let began = Instant::now();
+        presenter.choose(&shown, chosen).expect("presented");
+        seconds += began.elapsed().as_secs_f64();
+    }
+    // Two readings of the clock for each round.
+    let began = Instant::now();
+    for _ in 0..rounds {
+        std::hint::black_box((Instant::now(), Instant::now()));
+    }
+    1e6 * (seconds - began.elapsed().as_secs_f64()) / rounds as f64
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    if !std::env::args().any(|argument| argument == "million") {
+        fifty();
+    }
+    million();
+}
+
+fn fifty() {
+    println!("present + choose, K = 50, L = 5, µs a round");
+    println!("{:<34} {:>7} {:>18} {:>22} {:>6}", "policy", "θ*", "rounds 9–10 000", "rounds 90–100 000", "ratio");
+    let anchored = Policy::Anchored { explore: None, boldness: None };
+    for (name, policy, learn) in
+        [("thompson", Policy::Thompson, false), ("anchored, learned prior", anchored, true), ("greedy", Policy::Greedy, false)]
+    {
+        for (kind, alpha) in [("sparse", 0.1), ("dense", 2.0)] {
+            let theta = preferences(50, alpha, 1);
+            let (mut early, mut late) = (Vec::new(), Vec::new());
+            for seed in 0..5 {
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                let mut presenter = builder(50).policy(policy).learn_prior(learn).seed(seed).build().expect("a presenter");
+                time(&mut presenter, &theta, 5, 9_000, &mut rng);
+                early.push(time(&mut presenter, &theta, 5, 1_000, &mut rng));
+                time(&mut presenter, &theta, 5, 80_000, &mut rng);
+                late.push(time(&mut presenter, &theta, 5, 10_000, &mut rng));
+            }
+            let (early, late) = (median(early), median(late));
+            println!("{name:<34} {kind:>7} {early:>18.2} {late:>22.2} {:>6.2}", late / early);
+        }
+    }
+}
+
+fn million() {
+    let theta = preferences(1_000, 2.0, 2);
+    let mut presenter = builder(1_000_000).build().expect("a presenter");
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for i in 0..10_000_u32 {
+        let pinned = (0..5).map(|j| OptionId::new((i * 7 + j * 211) % 1_000)).collect();
+        let shown = presenter.present_with(&Request { size: 5, pinned, ..Request::default() }).expect("options");
+        let chosen = choose(&theta, &shown, &mut rng);
+        presenter.choose(&shown, chosen).expect("presented");
+    }
+    // Of a million options others come up each time: after 100 rounds 1 500 are explored.
+    let mut times = Vec::new();
+    for _ in 0..100 {
+        let began = Instant::now();
+        let shown = presenter.present(5).expect("options");
+        let seconds = began.elapsed().as_secs_f64();
+        let chosen = choose(&theta, &shown, &mut rng);
+        let began = Instant::now();
+        presenter.choose(&shown, chosen).expect("presented");
+        times.push(1e6 * (seconds + began.elapsed().as_secs_f64()));
+    }
+    println!("\nK = 10⁶ of which 1 000 to 1 500 explored, 10 000 choices: {:.2} µs a round", median(times));
+}

@@ -1,0 +1,327 @@
+//! The presenter: fairness, policies, requests, outcomes, propensities.
+
+mod support;
+
+use support::{ids, statistics};
+use unloop::presenter::{Order, Policy, PresenterBuilder, PresenterError, Propensities, Request, SamplerSettings, Shown};
+use unloop::ranking::{RankedOption, RankingSettings};
+use unloop::sampler::{SampleSettings, SmcSettings};
+use unloop::{OptionId, PresentationError, Presenter, Statistics};
+
+/// Frequencies may be off by this many standard errors; some 40 are looked at, with fixed seeds.
+const STANDARD_ERRORS: f64 = 4.5;
+
+fn builder(count: usize) -> PresenterBuilder {
+    Presenter::builder().options((0..count).map(|k| k.to_string())).seed(3)
+}
+
+fn chosen(shown: &Shown) -> Vec<OptionId> {
+    shown.options.iter().map(|row| row.option).collect()
+}
+
+/// How often each option is presented, without answers.
+fn frequencies(presenter: &mut Presenter, request: &Request, count: usize) -> Vec<f64> {
+    let mut times = vec![0.0; presenter.options().len()];
+    for _ in 0..count {
+        for row in presenter.present_with(request).unwrap().options {
+            times[row.option.index()] += 1.0 / count as f64;
+        }
+    }
+    times
+}
+
+/// P(among the best n) by chains that decide nothing.
+fn chances(presenter: &Presenter, n: usize) -> Vec<RankedOption> {
+    let sample = SampleSettings { draws: 20_000, seed: 9, ..SampleSettings::default() };
+    let settings = RankingSettings { top: n, sample, evidence_draws: None, ..RankingSettings::default() };
+    let mut rows = presenter.ranking_with(&settings).unwrap().options;
+    rows.sort_by_key(|row| row.option);
+    rows
+}
+
+/// A history that would starve options 4 and 5: they were never shown, the others often.
+fn history(count: usize) -> Statistics {
+    statistics(
+        count,
+        &[(&[0, 1], &[30.0, 10.0]), (&[1, 2, 3], &[10.0, 5.0, 25.0]), (&[0, 3], &[20.0, 8.0]), (&[2, 3], &[1.0, 6.0])],
+    )
+}
+
+/// After a history, each option is drawn among the best two as often as the posterior says; never shown or not, by every sampler.
+#[test]
+fn options_are_drawn_as_often_as_the_posterior_says() {
+    let samplers = [
+        ("bounded", SamplerSettings::Bounded { budget: 4 }, 40_000, 8_000.0),
+        ("full sweeps", SamplerSettings::Bounded { budget: usize::MAX }, 20_000, 8_000.0),
+        // As good as its particles: these are what is drawn from.
+        ("smc", SamplerSettings::Smc(SmcSettings { particles: 20_000, ..SmcSettings::default() }), 20_000, 3_000.0),
+        ("exact or chain", SamplerSettings::Exact, 40_000, 8_000.0),
+    ];
+    for (what, sampler, count, worth) in samplers {
+        let mut presenter = builder(6).sampler(sampler).build().unwrap();
+        presenter.merge(&history(6)).unwrap();
+        let expected = chances(&presenter, 2);
+        let found = frequencies(&mut presenter, &Request { size: 2, ..Request::default() }, count);
+        for (row, found) in expected.iter().zip(found) {
+            let error = (row.p_top * (1.0 - row.p_top) / worth).sqrt();
+            println!("{what}: {} {found} {}", row.option.index(), row.p_top);
+            assert!((found - row.p_top).abs() < STANDARD_ERRORS * error + 1e-3, "{what}: {found} for {}", row.p_top);
+        }
+    }
+}
+
+/// Nested presentations have independent exact draws: one for each decision.
+#[test]
+fn exact_draws_where_presentations_are_nested() {
+    let mut presenter = builder(4).sampler(SamplerSettings::Exact).build().unwrap();
+    presenter.merge(&statistics(4, &[(&[0, 1], &[10.0, 5.0]), (&[0, 1, 2], &[3.0, 1.0, 2.0])])).unwrap();
+    let expected = chances(&presenter, 1);
+    let found = frequencies(&mut presenter, &Request { size: 1, ..Request::default() }, 40_000);
+    for (row, found) in expected.iter().zip(found) {
+        let error = (row.p_best * (1.0 - row.p_best) / 20_000.0).sqrt();
+        assert!((found - row.p_best).abs() < STANDARD_ERRORS * error, "{found} for {}", row.p_best);
+    }
+}
+
+/// An option that comes in after 10 000 rounds is shown at the rate that its prior gives: as often as chains that decide nothing say.
+#[test]
+fn a_late_option_is_shown_as_its_prior_says() {
+    let mut presenter = builder(10).build().unwrap();
+    let theta = [0.3, 0.2, 0.15, 0.1, 0.08, 0.06, 0.05, 0.03, 0.02, 0.01];
+    let mut state = 1_u64;
+    for _ in 0..10_000 {
+        let shown = presenter.present(3).unwrap();
+        let total: f64 = shown.options.iter().map(|row| theta[row.option.index()]).sum();
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mut u = (state >> 11) as f64 / (1_u64 << 53) as f64 * total;
+        let pick = chosen(&shown).into_iter().find(|option| {
+            u -= theta[option.index()];
+            u < 0.0
+        });
+        let pick = pick.unwrap_or(shown.options[0].option);
+        presenter.choose(&shown, pick).unwrap();
+    }
+    let late = presenter.add_option("late", 1.0).unwrap();
+    let expected = chances(&presenter, 3)[late.index()].p_top;
+    let found = frequencies(&mut presenter, &Request { size: 3, ..Request::default() }, 20_000)[late.index()];
+    println!("{found} {expected}");
+    assert!(expected > 0.05, "the test is idle: {expected}");
+    assert!((found - expected).abs() < STANDARD_ERRORS * (expected * (1.0 - expected) / 10_000.0).sqrt());
+}
+
+/// Requests: candidates, exclusions, pins, sizes, retired options.
+#[test]
+fn requests_are_kept() {
+    let mut presenter = builder(8).build().unwrap();
+    presenter.merge(&history(8)).unwrap();
+    for policy in [Policy::Thompson, Policy::Greedy, Policy::Uniform, Policy::Anchored { explore: None, boldness: None }] {
+        for order in [Order::Mean, Order::Draw, Order::Shuffled] {
+            let request = Request { size: 4, policy: Some(policy), order: Some(order), ..Request::default() };
+            let shown = presenter.present_with(&request).unwrap();
+            assert_eq!((shown.options.len(), shown.policy, shown.order), (4, policy, order));
+            let candidates = Request { candidates: Some(ids(&[1, 2, 5, 6])), excluded: ids(&[2]), ..request.clone() };
+            let mut found = chosen(&presenter.present_with(&candidates).unwrap());
+            found.sort_unstable();
+            assert_eq!(found, ids(&[1, 5, 6]));
+            let pinned = Request { pinned: ids(&[7, 3]), excluded: ids(&[0]), size: 3, ..request.clone() };
+            let shown = presenter.present_with(&pinned).unwrap();
+            assert_eq!(chosen(&shown)[..2], ids(&[7, 3]));
+            assert!(shown.options.len() == 3 && !chosen(&shown).contains(&OptionId::new(0)));
+            assert!(shown.options[..2].iter().all(|row| row.propensity == 1.0));
+            // A size of nothing but pins, and one beyond all options.
+            assert_eq!(chosen(&presenter.present_with(&Request { size: 1, ..pinned }).unwrap()), ids(&[7, 3]));
+            assert_eq!(presenter.present_with(&Request { size: 99, ..request }).unwrap().options.len(), 8);
+        }
+    }
+    for k in 0..8 {
+        presenter.retire(OptionId::new(k)).unwrap();
+        presenter.retire(OptionId::new(k)).unwrap();
+    }
+    assert_eq!(presenter.present(2), Err(PresenterError::NothingEligible { active: 0 }));
+    presenter.revive(OptionId::new(5)).unwrap();
+    presenter.revive(OptionId::new(0)).unwrap();
+    let mut found = chosen(&presenter.present(5).unwrap());
+    found.sort_unstable();
+    assert_eq!(found, ids(&[0, 5]));
+    let retired = Request { size: 1, pinned: ids(&[4]), ..Request::default() };
+    assert!(matches!(presenter.present_with(&retired), Err(PresenterError::Pinned { why: "it is retired", .. })));
+    let unknown = Request { size: 1, excluded: ids(&[8]), ..Request::default() };
+    assert!(matches!(presenter.present_with(&unknown), Err(PresenterError::Unknown { .. })));
+    // Retired options with a history keep their share; one retired before it was shown is in no sum.
+    let ranking = presenter.ranking().unwrap();
+    assert_eq!((ranking.options.len(), ranking.unranked.len()), (2, 3));
+    let mean: f64 = ranking.options.iter().chain(&ranking.unranked).map(|row| row.mean).sum();
+    assert!((mean - 1.0).abs() < 1e-9, "{mean}");
+    assert!((ranking.options.iter().find(|row| row.option == OptionId::new(5)).unwrap().mean - 0.2).abs() < 1e-12);
+}
+
+/// Outcomes are counted as they should be, taken back exactly, and refused where they cannot be.
+#[test]
+fn outcomes_are_counted_and_taken_back() {
+    let mut presenter = builder(4).no_choice("(nothing)", 0.5).build().unwrap();
+    let none = presenter.none().unwrap();
+    let request = |presented: &[u32]| Request { size: presented.len(), pinned: ids(presented), ..Request::default() };
+    let pair = presenter.present_with(&request(&[0, 1])).unwrap();
+    let three = presenter.present_with(&request(&[0, 1, 2])).unwrap();
+    let one = presenter.choose(&pair, "0").unwrap();
+    let before = presenter.statistics();
+    assert_eq!(before.chosen(OptionId::new(0)), 1.0);
+    assert_eq!(before.presented(pair.presentation()), 1.0);
+    assert!(pair.presentation().contains(none), "declining was possible");
+    let several = presenter.choose_each(&three, ["0", "2"]).unwrap();
+    let tie = presenter.choose_tied(&three, ["1", "2"]).unwrap();
+    let nothing = presenter.choose_nothing(&three).unwrap();
+    let all = presenter.statistics();
+    assert_eq!([0, 1, 2, 4].map(|k| all.chosen(OptionId::new(k))), [2.0, 0.5, 1.5, 1.0]);
+    assert_eq!(all.presented(three.presentation()), 4.0);
+    for recorded in [&several, &tie, &nothing] {
+        presenter.withdraw(recorded).unwrap();
+    }
+    assert_eq!(presenter.statistics().canonical(), before.canonical());
+    assert!(presenter.withdraw(&several).is_err(), "twice is once too often");
+    presenter.withdraw(&one).unwrap();
+    assert!(presenter.statistics().is_empty());
+    // As never shown: exactly the prior again.
+    let ranking = presenter.ranking().unwrap();
+    assert!(ranking.options.iter().all(|row| (row.mean - 1.0 / 4.5).abs() < 1e-15), "{ranking:?}");
+
+    assert_eq!(presenter.choose(&pair, "5").unwrap_err(), PresenterError::Unknown { name: "5".into() });
+    let stranger = presenter.choose(&pair, "3").unwrap_err();
+    assert!(matches!(stranger, PresenterError::Presentation(PresentationError::NotPresented { .. })), "{stranger:?}");
+    assert!(presenter.choose_each(&three, ["0", "3"]).is_err());
+    assert!(presenter.statistics().is_empty(), "all or nothing");
+    let mut plain = builder(3).build().unwrap();
+    let shown = plain.present(2).unwrap();
+    assert_eq!(plain.choose_nothing(&shown), Err(PresenterError::NoChoice));
+    // A presentation of one option says nothing of preferences and is counted all the same.
+    let alone = plain.present_with(&Request { size: 1, pinned: ids(&[2]), ..Request::default() }).unwrap();
+    plain.choose(&alone, "2").unwrap();
+    assert_eq!((plain.statistics().chosen(OptionId::new(2)), plain.ranking().unwrap().presentations), (1.0, 1.0));
+}
+
+/// Half of what was counted is forgotten in a half-life, withdrawals included.
+#[test]
+fn counts_fade() {
+    let mut presenter = builder(3).half_life(10.0).build().unwrap();
+    let request = Request { size: 2, pinned: ids(&[0, 1]), ..Request::default() };
+    let shown = presenter.present_with(&request).unwrap();
+    let recorded = presenter.choose(&shown, "0").unwrap();
+    presenter.age(10.0).unwrap();
+    assert!((presenter.statistics().chosen(OptionId::new(0)) - 0.5).abs() < 1e-15);
+    presenter.choose(&shown, "1").unwrap();
+    presenter.age(5.0).unwrap();
+    presenter.withdraw(&recorded).unwrap();
+    assert!(presenter.statistics().chosen(OptionId::new(0)).abs() < 1e-15);
+    assert!((presenter.statistics().total() - 0.5_f64.sqrt()).abs() < 1e-12);
+    assert!(presenter.age(-1.0).is_err() && presenter.age(f64::NAN).is_err());
+    assert!(builder(2).half_life(0.0).build().is_err());
+    // Everything fades in the end, and options are as never shown.
+    presenter.age(1e6).unwrap();
+    assert!(presenter.statistics().is_empty());
+    assert!(presenter.ranking().unwrap().options.iter().all(|row| (row.mean - 1.0 / 3.0).abs() < 1e-15));
+    presenter.present(3).unwrap();
+}
+
+/// Known propensities are exact; running and fresh ones are calibrated: weighing each showing by the inverse of its propensity, every
+/// option is shown once in a presentation on average (Horvitz & Thompson), and both agree with the posterior's chances.
+#[test]
+fn propensities_are_calibrated() {
+    let uniform = |count| Request { size: count, policy: Some(Policy::Uniform), ..Request::default() };
+    let mut presenter = builder(6).build().unwrap();
+    presenter.merge(&history(6)).unwrap();
+    let shown = presenter.present_with(&uniform(2)).unwrap();
+    assert_eq!((shown.propensities, shown.options[0].propensity), (Propensities::Exact, 2.0 / 6.0));
+    let greedy = Request { policy: Some(Policy::Greedy), ..uniform(2) };
+    assert_eq!(presenter.present_with(&greedy).unwrap().options[1].propensity, 1.0);
+
+    let expected = chances(&presenter, 2);
+    let request = Request { size: 2, ..Request::default() };
+    for (what, request, rounds, tolerance) in [
+        ("running", request.clone(), 60_000, 0.1),
+        ("fresh", Request { propensity_draws: Some(400), ..request.clone() }, 600, 0.25),
+        // The options that a request leaves are not those of before: draws are made for it.
+        ("filtered", Request { candidates: Some(ids(&[0, 1, 2, 3, 4, 5])), ..request }, 6_000, 0.15),
+    ] {
+        let mut weights = [0.0; 6];
+        for round in 0..rounds {
+            let shown = presenter.present_with(&request).unwrap();
+            match (what, shown.propensities) {
+                ("running", Propensities::Running { .. })
+                | ("fresh", Propensities::Fresh { draws: 400 })
+                | ("filtered", Propensities::Fresh { .. }) => {}
+                (_, other) => panic!("{what}: {other:?}"),
+            }
+            for row in &shown.options {
+                assert!(row.propensity > 0.0 && row.propensity <= 1.0);
+                weights[row.option.index()] += 1.0 / (row.propensity * f64::from(rounds));
+            }
+            if what == "fresh" && round == 0 {
+                for row in &shown.options {
+                    let expected = expected[row.option.index()].p_top;
+                    assert!((row.propensity - expected).abs() < 0.1, "{} for {expected}", row.propensity);
+                }
+            }
+        }
+        println!("{what}: {weights:?}");
+        for (k, weight) in weights.iter().enumerate().filter(|&(k, _)| expected[k].p_top > 0.02) {
+            assert!((weight - 1.0).abs() < tolerance, "{what}, option {k}: {weight}");
+        }
+    }
+}
+
+/// Learned from choices of a few favourites the prior grows sparse, from those of people who like everything it grows even; an option
+/// never shown follows it, and its mean stays.
+#[test]
+fn the_prior_is_learned() {
+    for (favourites, expected) in [(true, 0.0..0.5), (false, 1.0..100.0)] {
+        let mut presenter = builder(20).option("new", 1.0).learn_prior(true).build().unwrap();
+        let mut sum = 0.0;
+        for round in 0..3_000_u32 {
+            let others = Request { size: 4, policy: Some(Policy::Uniform), excluded: ids(&[20]), ..Request::default() };
+            let shown = presenter.present_with(&others).unwrap();
+            let options = chosen(&shown);
+            let best = options.iter().copied().min().unwrap();
+            let pick = if favourites { best } else { options[round as usize % 4] };
+            presenter.choose(&shown, pick).unwrap();
+            sum += presenter.learned_factor() / 3_000.0;
+        }
+        println!("{favourites}: {sum}");
+        assert!(expected.contains(&sum), "{sum}");
+        let row = presenter.ranking().unwrap().options.into_iter().find(|row| row.option == OptionId::new(20)).unwrap();
+        assert!((row.mean - 1.0 / 21.0).abs() < 1e-12);
+    }
+}
+
+/// The same seed gives the same presentations; another seed others.
+#[test]
+fn the_same_seed_presents_the_same() {
+    let run = |seed: u64| -> Vec<Vec<OptionId>> {
+        let policy = Policy::Anchored { explore: None, boldness: None };
+        let mut presenter = builder(30).policy(policy).learn_prior(true).seed(seed).build().unwrap();
+        (0..200)
+            .map(|round| {
+                let shown = presenter.present(3).unwrap();
+                presenter.choose(&shown, shown.options[round % 3].option).unwrap();
+                chosen(&shown)
+            })
+            .collect()
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+/// What cannot be is refused before anything is changed.
+#[test]
+fn builders_and_options_are_checked() {
+    assert_eq!(builder(2).options(["1"]).build().err(), Some(PresenterError::Known { name: "1".into() }));
+    assert!(matches!(Presenter::builder().build().err(), Some(PresenterError::NothingEligible { active: 0 })));
+    assert!(builder(2).prior(0.0).build().is_err() && builder(2).option("x", f64::NAN).build().is_err());
+    let mut presenter = builder(2).build().unwrap();
+    assert!(presenter.add_option("0", 1.0).is_err() && presenter.add_option("", 1.0).is_err());
+    assert!(presenter.add_option("x", -1.0).is_err());
+    assert_eq!(presenter.options().len(), 2);
+    assert_eq!(presenter.add_option("x", 1.0).unwrap(), OptionId::new(2));
+    assert_eq!(presenter.present(3).unwrap().options.len(), 3);
+    let strangers = statistics(5, &[(&[3, 4], &[1.0, 1.0])]);
+    assert!(presenter.merge(&strangers).is_err() && presenter.statistics().is_empty());
+}
