@@ -58,8 +58,8 @@ pub enum Policy {
         /// Places that explore, at least one; all but the first by default.
         explore: Option<usize>,
         /// What the draw's deviations above the mean are raised by, as logarithms: above 1 options of which little is known are tried more
-        /// often than their posterior asks for, below 1 less often. By default 1.5 for pairs; for more options 1.2 at the start, falling
-        /// to 0.8 (half way after 1 000 choices). Options never shown are drawn from their prior, whatever this is.
+        /// often than their posterior asks for, below 1 less often. By default 1.5 for pairs; for more options 1.5 at the start, falling
+        /// to 0.8 (half way after 500 choices). Options never shown are drawn from their prior, whatever this is.
         boldness: Option<f64>,
     },
     /// The largest posterior means. It may starve options; to compare with.
@@ -495,7 +495,7 @@ impl Presenter {
     /// How bold exploring is by default. The second of a pair costs nothing as long as the first is the best; of more options each counts, and
     /// what is not found early is hardly found late.
     fn default_boldness(&self, places: usize) -> f64 {
-        if places <= 2 { 1.5 } else { 0.8 + 0.4 / (1.0 + self.choices / 1_000.0) }
+        if places <= 2 { 1.5 } else { 0.8 + 0.7 / (1.0 + self.choices / 500.0) }
     }
 
     /// Raises what is above its mean in the draw.
