@@ -219,7 +219,7 @@ fn counts_fade() {
     presenter.age(1e6).unwrap();
     assert!(presenter.statistics().is_empty());
     assert!(presenter.ranking().unwrap().options.iter().all(|row| (row.mean - 1.0 / 3.0).abs() < 1e-15));
-    presenter.present(3).unwrap();
+    assert_eq!(presenter.present(3).unwrap().options.len(), 3);
 }
 
 /// Known propensities are exact; running and fresh ones are calibrated: weighing each showing by the inverse of its propensity, every

@@ -5,6 +5,7 @@
 
 use hashbrown::HashMap;
 
+use super::Policy;
 use super::sampler::Draw;
 use crate::option::OptionId;
 
@@ -82,6 +83,12 @@ impl Means {
         self.seen.get(option.index()).is_some_and(|&seen| seen >= 0.0)
     }
 
+    /// Options with data.
+    pub(super) fn known(&self) -> impl Iterator<Item = OptionId> {
+        let known = self.seen.iter().enumerate().filter(|&(_, &seen)| seen >= 0.0);
+        known.map(|(k, _)| OptionId::new(k as u32))
+    }
+
     /// An option has lost its data, or all have changed: forget what was seen.
     pub(super) fn forget(&mut self, option: OptionId) {
         if let (Some(mean), Some(seen)) = (self.mean.get_mut(option.index()), self.seen.get_mut(option.index())) {
@@ -98,15 +105,15 @@ pub(super) struct Frequencies {
     /// The same for all options never shown of a weight together.
     pooled: HashMap<u64, (f64, u64), foldhash::fast::FixedState>,
     now: u64,
-    /// Size of the presentations that were counted; others begin anew.
-    size: usize,
+    /// Size and policy of the presentations that were counted; others begin anew.
+    kind: Option<(usize, Policy)>,
 }
 
 impl Frequencies {
-    /// Begins anew where presentations are of another size.
-    pub(super) fn of_size(&mut self, size: usize) {
-        if self.size != size {
-            *self = Self { size, ..Self::default() };
+    /// Begins anew where presentations are of another size or formed otherwise.
+    pub(super) fn of_kind(&mut self, size: usize, policy: Policy) {
+        if self.kind != Some((size, policy)) {
+            *self = Self { kind: Some((size, policy)), ..Self::default() };
         }
     }
 

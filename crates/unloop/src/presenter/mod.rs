@@ -601,7 +601,7 @@ impl Presenter {
             }
             _ => {}
         }
-        self.frequencies.of_size(places);
+        self.frequencies.of_kind(places, policy);
         let expected = drawn.len() as f64 / self.active_count().max(1) as f64;
         let weight = |option: OptionId| self.unexplored.alpha(option);
         let chances = drawn.iter().map(|&(_, option)| match weight(option) {
@@ -807,7 +807,7 @@ impl Presenter {
         self.sampler.scale(ln_factor.exp())?;
         self.ln_faded += ln_factor;
         self.alone.iter_mut().for_each(|(_, count)| *count *= ln_factor.exp());
-        let known: Vec<OptionId> = self.draw.options.clone();
+        let known: Vec<OptionId> = self.means.known().collect();
         known.into_iter().for_each(|option| self.resettle(option));
         Ok(())
     }
