@@ -72,6 +72,22 @@ fn double_thompson_sampling_finds_the_winner_of_cycles() {
     assert!(regret < 25.0 && late > 9_900 * runs as usize / 10, "{regret} {late}");
 }
 
+/// 1 surely beats 0 and surely loses to all others: it is never the opponent of 0, of which it could teach nothing. (With the bound of the other
+/// side it would be, and those that 0 surely beats would not.)
+#[test]
+fn double_thompson_sampling_leaves_out_what_surely_beats_the_first() {
+    let mut rng = rng(11);
+    let mut policy = DoubleThompson::new(4, DoubleThompsonSettings::default());
+    feed(&mut policy, &[(0, 2, 60), (0, 3, 60), (1, 0, 60), (2, 1, 60), (3, 1, 60)], &mut rng);
+    let (mut shown, mut firsts) = (Vec::new(), 0);
+    for _ in 0..500 {
+        policy.present(2, &mut shown, &mut rng);
+        assert_ne!(shown, [0, 1]);
+        firsts += usize::from(shown[0] == 0);
+    }
+    assert!(firsts > 50, "the test is idle: {firsts}");
+}
+
 /// An option shown twice says nothing.
 #[test]
 fn a_duel_with_itself_says_nothing() {
