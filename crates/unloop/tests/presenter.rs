@@ -269,6 +269,24 @@ fn propensities_are_calibrated() {
     }
 }
 
+/// While the prior is learned its weights move, and options never shown stay alike: over 38 of them the inverse propensities of those shown
+/// add up to 38 a presentation. (Cut at 1 before it was divided among them, their common frequency made it 182.)
+#[test]
+fn propensities_outlive_a_learned_prior() {
+    let mut presenter = builder(40).learn_prior(true).build().unwrap();
+    let pair = Request { size: 2, pinned: ids(&[0, 1]), ..Request::default() };
+    let (mut total, rounds) = (0.0, 8_000);
+    for round in 0..rounds {
+        let shown = presenter.present_with(&pair).unwrap();
+        presenter.choose(&shown, if round % 3 == 0 { "1" } else { "0" }).unwrap();
+        let shown = presenter.present(5).unwrap();
+        let unseen = shown.options.iter().filter(|row| row.option.index() > 1);
+        total += unseen.map(|row| 1.0 / row.propensity).sum::<f64>() / f64::from(rounds);
+    }
+    println!("{total}");
+    assert!((total - 38.0).abs() < 2.0, "{total}");
+}
+
 /// Learned from choices of a few favourites the prior grows sparse, from those of people who like everything it grows even; an option
 /// never shown follows it, and its mean stays.
 #[test]

@@ -119,12 +119,12 @@ impl Frequencies {
 
     /// Estimate before this presentation: that of an option that was in it may not know it. `expected` stands for one presentation.
     pub(super) fn estimate(&self, option: OptionId, expected: f64) -> f64 {
-        self.smoothed(self.own.get(&option), expected)
+        self.smoothed(self.own.get(&option), expected, 1)
     }
 
     /// The same for one of `count` options never shown with a weight.
     pub(super) fn estimate_pooled(&self, alpha: f64, count: usize, expected: f64) -> f64 {
-        self.smoothed(self.pooled.get(&alpha.to_bits()), expected * count as f64) / count as f64
+        self.smoothed(self.pooled.get(&alpha.to_bits()), expected, count)
     }
 
     /// Presentations that an estimate rests on.
@@ -132,12 +132,13 @@ impl Frequencies {
         self.now.min(PROPENSITY_MEMORY as u64) as usize
     }
 
-    fn smoothed(&self, tally: Option<&(f64, u64)>, expected: f64) -> f64 {
+    /// The part of one of `count` options that share a tally.
+    fn smoothed(&self, tally: Option<&(f64, u64)>, expected: f64, count: usize) -> f64 {
         let fade = 1.0 - 1.0 / PROPENSITY_MEMORY;
         let sum = tally.map_or(0.0, |&(sum, at)| sum * fade.powi((self.now - at) as i32));
         // All presentations so far, faded alike.
         let total = (1.0 - fade.powi(self.now.min(1 << 20) as i32)) * PROPENSITY_MEMORY;
-        ((sum + expected) / (total + 1.0)).clamp(f64::MIN_POSITIVE, 1.0)
+        ((sum / count as f64 + expected) / (total + 1.0)).clamp(f64::MIN_POSITIVE, 1.0)
     }
 
     /// Counts a presentation: options with data, and the weights of those never shown.

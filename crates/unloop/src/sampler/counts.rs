@@ -6,6 +6,7 @@
 
 use super::SamplerError;
 use crate::option::OptionId;
+use crate::posterior::Posterior;
 use crate::presentation::Choice;
 use crate::prior::{Prior, PriorError, check_alpha};
 use crate::statistics::store::{Entry, Store};
@@ -88,6 +89,19 @@ impl Counts {
         self.asleep -= usize::from(self.degree[place.index()] == 0);
         self.degree[place.index()] += 1;
         place.index()
+    }
+
+    /// Refuses statistics of options that are not known, and counts that no choices can have, whatever the prior.
+    pub(crate) fn check(&self, statistics: &Statistics) -> Result<(), SamplerError> {
+        let option_count = self.option_count();
+        if statistics.option_count() > option_count {
+            let option = OptionId::new(option_count as u32);
+            return Err(StatisticsError::UnknownOption { option, option_count }.into());
+        }
+        if !statistics.is_empty() {
+            Posterior::new(&Prior::default(), statistics)?;
+        }
+        Ok(())
     }
 
     /// Adds what statistics hold, of no more options than these. O(Σ|C|).

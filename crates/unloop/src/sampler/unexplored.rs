@@ -67,19 +67,14 @@ impl Unexplored {
         self.at[option.index()] = NOWHERE;
     }
 
-    /// Multiplies all weights by a factor, but for one option.
-    pub(crate) fn scale_alpha(&mut self, factor: f64, fixed: Option<OptionId>) {
-        let kept = fixed.and_then(|option| Some((option, self.alpha(option)?)));
-        if let Some((option, _)) = kept {
-            self.remove(option);
-        }
+    /// Gives options new weights, those of a weight alike.
+    pub(crate) fn set_alpha(&mut self, alpha: impl Fn(OptionId) -> f64) {
         self.by_alpha.clear();
         for (i, group) in self.groups.iter_mut().enumerate() {
-            group.alpha *= factor;
-            self.by_alpha.insert(group.alpha.to_bits(), i as u32);
-        }
-        if let Some((option, alpha)) = kept {
-            self.insert(option, alpha);
+            if let Some(&option) = group.options.first() {
+                group.alpha = alpha(option);
+                self.by_alpha.insert(group.alpha.to_bits(), i as u32);
+            }
         }
     }
 

@@ -199,15 +199,7 @@ impl BoundedGibbs {
     /// If the statistics know options that the chain does not or are no counts of choices, a count would not stay finite, or no more
     /// presentations fit.
     pub fn merge(&mut self, statistics: &Statistics) -> Result<(), SamplerError> {
-        let known = self.counts.option_count();
-        if statistics.option_count() > known {
-            let option = OptionId::new(known as u32);
-            return Err(crate::StatisticsError::UnknownOption { option, option_count: known }.into());
-        }
-        // Counts that no choices can have are refused, whatever the prior.
-        if !statistics.is_empty() {
-            Posterior::new(&Prior::default(), statistics)?;
-        }
+        self.counts.check(statistics)?;
         let mut ln_lambda = self.ln_lambdas();
         self.counts.merge(statistics)?;
         ln_lambda.resize(self.counts.len(), f64::NEG_INFINITY);
@@ -335,8 +327,8 @@ impl BoundedGibbs {
         if self.rng.random::<f64>().ln() < ln_ratio {
             self.ln_factor = ln_proposed;
             self.counts.scale_alpha(change, fixed);
-            self.unexplored.scale_alpha(change, fixed);
-            let Self { counts, state, rng, .. } = self;
+            let Self { counts, unexplored, state, rng, .. } = self;
+            unexplored.set_alpha(|option| counts.all_alpha()[option.index()]);
             match state {
                 State::Linear(state) => state.reweigh(counts, rng),
                 State::Careful(state) => state.reweigh(counts, rng),

@@ -43,7 +43,6 @@ use super::target::{MoveKernel, Target};
 use super::unexplored::{Unexplored, largest};
 use super::{Balancing, GibbsSweep, MetropolisSweep, SamplerError};
 use crate::option::OptionId;
-use crate::posterior::Posterior;
 use crate::posterior::columns::Builder;
 use crate::posterior::potential::{Potential, ln_sum_exp};
 use crate::presentation::Choice;
@@ -338,15 +337,10 @@ impl Smc {
     /// If the statistics know options that the particles do not or are no counts of choices, a count would not stay finite, or no more
     /// presentations fit.
     pub fn merge(&mut self, statistics: &Statistics) -> Result<(), SamplerError> {
-        let known = self.counts.option_count();
-        if statistics.option_count() > known {
-            let option = OptionId::new(known as u32);
-            return Err(crate::StatisticsError::UnknownOption { option, option_count: known }.into());
-        }
+        self.counts.check(statistics)?;
         if statistics.is_empty() {
             return Ok(());
         }
-        Posterior::new(&Prior::default(), statistics)?;
         let awake: Vec<bool> = (0..self.counts.len()).map(|place| self.counts.is_awake(place)).collect();
         self.counts.merge(statistics)?;
         for (members, b) in statistics.iter().filter(|(members, _)| members.len() > 1) {
