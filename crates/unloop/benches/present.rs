@@ -73,17 +73,28 @@ fn resident() -> f64 {
     text.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok()).map_or(0.0, |pages| 4_096.0 * pages)
 }
 
-/// What a context holds: distinct presentations of 5 out of 1 000, one choice each.
+/// What contexts hold: one with many distinct presentations of 5 out of 1 000, and many with few out of 50; one choice each.
 fn memory() {
-    const COUNT: usize = 300_000;
-    let mut rng = ChaCha8Rng::seed_from_u64(9);
-    let mut presenter = builder(1_000).build().expect("a presenter");
-    let before = resident();
-    let mut distinct = 0;
-    while distinct < COUNT {
+    println!("memory, presentations of 5");
+    println!("{:>9} {:>9} {:>14} {:>18} {:>18}", "contexts", "options", "presentations", "bytes a context", "64 D + 64 |E|");
+    for (contexts, options, count) in [(1, 1_000_u32, 300_000), (300, 50, 1_000)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(9);
+        let before = resident();
+        let held: Vec<Presenter> = (0..contexts).map(|_| context(options, count, &mut rng)).collect();
+        let bytes = (resident() - before) / f64::from(contexts);
+        let distinct = held[0].statistics().distinct();
+        let target = 64 * distinct + 64 * options as usize;
+        println!("{contexts:>9} {options:>9} {distinct:>14} {bytes:>18.0} {target:>18}");
+    }
+    println!();
+}
+
+fn context(options: u32, count: usize, rng: &mut ChaCha8Rng) -> Presenter {
+    let mut presenter = builder(options as usize).build().expect("a presenter");
+    for _ in 0..count {
         let mut pinned: Vec<OptionId> = Vec::new();
         while pinned.len() < 5 {
-            let option = OptionId::new(rng.random_range(0..1_000));
+            let option = OptionId::new(rng.random_range(0..options));
             if !pinned.contains(&option) {
                 pinned.push(option);
             }
@@ -91,9 +102,8 @@ fn memory() {
         let request = Request { size: 5, pinned, policy: Some(Policy::Greedy), ..Request::default() };
         let shown = presenter.present_with(&request).expect("options");
         presenter.choose(&shown, shown.options[0].option).expect("presented");
-        distinct += 1;
     }
-    println!("{COUNT} distinct presentations of 5 out of 1 000: {:.0} bytes for each\n", (resident() - before) / COUNT as f64);
+    presenter
 }
 
 fn fifty() {

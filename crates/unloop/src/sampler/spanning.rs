@@ -1,10 +1,10 @@
 //! Groups of options worth moving together: the sides of a cut of a spanning tree over co-presentation counts.
 //!
 //! Two groups that were rarely shown together are far apart in the tree: all paths between them pass light edges, and cutting one
-//! separates them. The tree follows the counts as they grow, at a bounded cost for each choice, hence it may lag behind a true
-//! maximum spanning tree. That is allowed: any rule may choose a group that looks at counts and coins alone, a stale one too.
-
-use std::collections::VecDeque;
+//! separates them. The tree follows the counts as they grow, in memory of O(1) for each option: it knows the counts of its own edges,
+//! and of a few pairs for each option that may take their place. What a pair forced out of that list had counted is forgotten, hence
+//! the tree may fall short of a true maximum spanning tree. That is allowed: any rule may choose a group that looks at counts and
+//! coins alone, a stale one too.
 
 use hashbrown::HashMap;
 use rand::{Rng, RngExt};
@@ -15,212 +15,254 @@ use crate::statistics::DisjointSets;
 const ALL_PAIRS: usize = 3;
 /// Edges that may enter the tree at once: each takes a walk over it.
 const ENTRIES: usize = 4;
-/// No edge of the tree.
-const NONE: u32 = u32::MAX;
+/// Pairs outside the tree whose counts are kept, for each option.
+const RIVALS: usize = 4;
 
 /// A spanning tree over co-presentation counts, nearly of maximum weight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpanningTree {
-    /// How often pairs (smaller first) were shown together, and their edge of the tree.
-    pairs: HashMap<(u32, u32), Pair, foldhash::fast::FixedState>,
-    edges: Vec<Edge>,
-    /// Edges of the tree at each option.
-    incident: Vec<Vec<u32>>,
-    /// Pairs that have become heavier than when they were last compared with the tree.
-    waiting: VecDeque<(u32, u32)>,
+    /// The option above each option; itself at the root of a tree.
+    above: Vec<u32>,
+    /// How often each option was shown with the one above it.
+    weight: Vec<f64>,
+    /// Which options hang together.
+    sets: DisjointSets,
+    /// Pairs that may enter the tree, each in the slot of its hash; as many as a power of two.
+    rivals: Vec<Rival>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    weight: f64,
-    edge: u32,
+/// A pair outside the tree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rival {
+    pair: (u32, u32),
+    /// How often it was shown, at least; 0 in a slot that is free.
+    weight: f32,
     /// The weight at which it is compared with the tree again.
-    next: f64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Edge {
-    ends: (u32, u32),
-    weight: f64,
+    next: f32,
 }
 
 impl SpanningTree {
     /// No edges between options `0 … n−1`.
-    pub(crate) fn new(n: usize) -> Self {
-        Self { incident: vec![Vec::new(); n], ..Self::default() }
-    }
-
-    /// The maximum spanning tree of columns over options `0 … n−1`.
-    pub(crate) fn of_columns<'a>(n: usize, columns: impl Iterator<Item = (&'a [u32], f64)>) -> Self {
-        let mut tree = Self::new(n);
-        for (set, b) in columns {
-            tree.count(set, b);
-        }
-        tree.span();
+    fn new(n: usize) -> Self {
+        let mut tree = Self::default();
+        tree.grow(n);
         tree
     }
 
-    /// Counts a column, before the tree is [spanned](Self::span).
-    pub(crate) fn count(&mut self, set: &[u32], b: f64) {
-        for_pairs(set, |i, j| self.add_weight((i, j), b));
-    }
-
-    /// Makes the maximum spanning tree of the counts.
-    pub(crate) fn span(&mut self) {
-        let mut sorted: Vec<((u32, u32), f64)> = self.pairs.iter().map(|(&pair, found)| (pair, found.weight)).collect();
+    /// The maximum spanning tree of columns over options `0 … n−1`.
+    pub(crate) fn of_columns<'a, T: Copy + Into<u32> + 'a>(n: usize, columns: impl Iterator<Item = (&'a [T], f64)>) -> Self {
+        let mut pairs: HashMap<(u32, u32), f64, foldhash::fast::FixedState> = HashMap::default();
+        for (set, b) in columns {
+            for_pairs(set, |pair| *pairs.entry(pair).or_insert(0.0) += b);
+        }
+        let mut sorted: Vec<((u32, u32), f64)> = pairs.into_iter().collect();
         // Ties by index, so that the tree does not depend on the order of the map.
         sorted.sort_unstable_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
-        let mut sets = DisjointSets::new(self.incident.len());
-        for (pair, _) in sorted {
-            if sets.join(pair.0 as usize, pair.1 as usize) {
-                self.link(pair);
+        let mut tree = Self::new(n);
+        for (pair, weight) in sorted {
+            if tree.sets.join(pair.0 as usize, pair.1 as usize) {
+                tree.join(pair, weight);
+            } else {
+                tree.count_rival(pair, weight as f32);
+            }
+        }
+        // No heavier than what is on their way.
+        tree.rivals.iter_mut().for_each(|rival| rival.next = 2.0 * rival.weight);
+        tree
+    }
+
+    fn grow(&mut self, n: usize) {
+        self.above.extend(self.above.len() as u32..n as u32);
+        self.weight.resize(self.above.len(), 0.0);
+        self.sets.grow(self.above.len());
+        if self.rivals.len() < RIVALS * n {
+            let rivals = vec![Rival::default(); (RIVALS * n).next_power_of_two()];
+            for old in std::mem::replace(&mut self.rivals, rivals).into_iter().filter(|rival| rival.weight > 0.0) {
+                let slot = self.slot(old.pair);
+                if old.weight > self.rivals[slot].weight {
+                    self.rivals[slot] = old;
+                }
             }
         }
     }
 
-    /// A presentation's count has changed by a weight, which may be negative. O(L).
-    pub(crate) fn add(&mut self, set: &[u32], weight: f64) {
-        if let Some(&last) = set.last()
-            && self.incident.len() <= last as usize
-        {
-            self.incident.resize(last as usize + 1, Vec::new());
+    /// A presentation's count has changed by a weight, which may be negative. O(L), but for a walk where two trees become one.
+    pub(crate) fn add<T: Copy + Into<u32>>(&mut self, set: &[T], weight: f64) {
+        let end = set.iter().map(|&place| place.into() as usize + 1).max().unwrap_or(0);
+        if self.above.len() < end {
+            self.grow(end);
         }
-        for_pairs(set, |i, j| {
-            self.add_weight((i, j), weight);
-            let pair = self.pairs[&(i, j)];
-            if pair.edge != NONE {
-                self.edges[pair.edge as usize].weight = pair.weight;
-            } else if self.incident[i as usize].is_empty() || self.incident[j as usize].is_empty() {
-                // One of them is new to the tree: no circle can close.
-                self.link((i, j));
-            } else if pair.weight >= pair.next {
-                // Compared again when it has doubled.
-                if let Some(pair) = self.pairs.get_mut(&(i, j)) {
-                    pair.next = 2.0 * pair.weight;
-                }
-                self.waiting.push_back((i, j));
+        for_pairs(set, |(i, j)| {
+            if self.above[i as usize] == j {
+                self.weight[i as usize] += weight;
+            } else if self.above[j as usize] == i {
+                self.weight[j as usize] += weight;
+            } else if self.sets.join(i as usize, j as usize) {
+                self.join((i, j), weight);
+            } else {
+                self.count_rival((i, j), weight as f32);
             }
         });
     }
 
-    fn add_weight(&mut self, pair: (u32, u32), weight: f64) {
-        self.pairs.entry(pair).or_insert(Pair { weight: 0.0, edge: NONE, next: 0.0 }).weight += weight;
+    /// An edge between two trees.
+    fn join(&mut self, (i, j): (u32, u32), weight: f64) {
+        // One that is new hangs below the other; else a tree is turned round.
+        let (below, above) = if self.above[i as usize] == i { (i, j) } else { (j, i) };
+        let mut root = below;
+        while self.above[root as usize] != root {
+            root = self.above[root as usize];
+        }
+        self.hang(below, above, weight, root);
     }
 
-    fn link(&mut self, pair: (u32, u32)) {
-        let edge = self.edges.len() as u32;
-        let found = self.pairs.entry(pair).or_insert(Pair { weight: 0.0, edge: NONE, next: 0.0 });
-        found.edge = edge;
-        self.edges.push(Edge { ends: pair, weight: found.weight });
-        self.incident[pair.0 as usize].push(edge);
-        self.incident[pair.1 as usize].push(edge);
-    }
-
-    /// Takes an edge out of the tree; the last takes its number.
-    fn unlink(&mut self, edge: u32) {
-        let Edge { ends, .. } = self.edges.swap_remove(edge as usize);
-        for end in [ends.0, ends.1] {
-            self.incident[end as usize].retain(|&other| other != edge);
-        }
-        if let Some(pair) = self.pairs.get_mut(&ends) {
-            pair.edge = NONE;
-        }
-        if let Some(moved) = self.edges.get(edge as usize).copied() {
-            let old = self.edges.len() as u32;
-            for end in [moved.ends.0, moved.ends.1] {
-                for other in &mut self.incident[end as usize] {
-                    if *other == old {
-                        *other = edge;
-                    }
-                }
+    /// Hangs an option below another: the way from it up to `top` is turned round, and the edge above `top` goes.
+    fn hang(&mut self, below: u32, above: u32, weight: f64, top: u32) {
+        let (mut i, mut above, mut weight) = (below, above, weight);
+        loop {
+            let next = std::mem::replace(&mut self.above[i as usize], above);
+            weight = std::mem::replace(&mut self.weight[i as usize], weight);
+            if i == top {
+                return;
             }
-            if let Some(pair) = self.pairs.get_mut(&moved.ends) {
-                pair.edge = edge;
-            }
+            (above, i) = (i, next);
         }
     }
 
-    /// Lets a pair into the tree if it joins two parts of it, or is heavier than the lightest edge between its ends.
-    fn compare(&mut self, pair: (u32, u32)) {
-        let Some(found) = self.pairs.get(&pair).copied().filter(|found| found.edge == NONE) else { return };
-        // The edge by which each option is reached from the first end.
-        let mut reached = vec![NONE; self.incident.len()];
-        let mut stack = vec![(pair.0, NONE)];
-        while let Some((i, from)) = stack.pop() {
-            reached[i as usize] = from;
-            if i == pair.1 {
+    fn slot(&self, pair: (u32, u32)) -> usize {
+        // Fibonacci hashing of both numbers.
+        let key = u64::from(pair.0) << 32 | u64::from(pair.1);
+        let hash = (key ^ key >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> 32) as usize & (self.rivals.len() - 1)
+    }
+
+    /// Counts a pair outside the tree. Of pairs that share a slot the one that is shown more often than all others stays.
+    fn count_rival(&mut self, pair: (u32, u32), weight: f32) {
+        let slot = self.slot(pair);
+        let rival = &mut self.rivals[slot];
+        if rival.weight > 0.0 && rival.pair == pair {
+            rival.weight = (rival.weight + weight).max(0.0);
+        } else if rival.weight > weight {
+            rival.weight -= weight.max(0.0);
+        } else if weight > 0.0 {
+            *rival = Rival { pair, weight, next: 0.0 };
+        }
+    }
+
+    /// Lets a pair into the tree if it is heavier than the lightest edge between its ends, which becomes a rival; whether it came in.
+    /// O(depth).
+    fn compare(&mut self, (i, j): (u32, u32), weight: f64) -> bool {
+        let (mut ends, mut depths) = ([i, j], [self.depth(i), self.depth(j)]);
+        // The option below the lightest edge, and on whose way up it is.
+        let mut lightest: Option<(u32, usize)> = None;
+        while ends[0] != ends[1] {
+            let side = usize::from(depths[1] > depths[0]);
+            let at = ends[side];
+            if lightest.is_none_or(|(other, _)| self.weight[at as usize] < self.weight[other as usize]) {
+                lightest = Some((at, side));
+            }
+            ends[side] = self.above[at as usize];
+            depths[side] -= 1;
+        }
+        let Some((top, side)) = lightest.filter(|&(top, _)| self.weight[top as usize] < weight) else { return false };
+        let (other, gone) = (self.above[top as usize], self.weight[top as usize]);
+        let (below, above) = if side == 0 { (i, j) } else { (j, i) };
+        self.hang(below, above, weight, top);
+        self.count_rival((top.min(other), top.max(other)), gone as f32);
+        true
+    }
+
+    fn depth(&self, mut i: u32) -> u32 {
+        let mut depth = 0;
+        while self.above[i as usize] != i {
+            i = self.above[i as usize];
+            depth += 1;
+        }
+        depth
+    }
+
+    /// Edges by the option below them.
+    fn edges(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.above
+            .iter()
+            .zip(&self.weight)
+            .enumerate()
+            .filter(|&(i, (&above, _))| above as usize != i)
+            .map(|(i, (_, &weight))| (i, weight))
+    }
+
+    /// Lets the heaviest of the pairs that have doubled since they were last compared into the tree. O(n).
+    pub(crate) fn settle(&mut self) {
+        let least = self.edges().map(|(_, weight)| weight).fold(f64::INFINITY, f64::min) as f32;
+        let mut heaviest: [(f32, usize); ENTRIES] = [(0.0, 0); ENTRIES];
+        for (slot, rival) in self.rivals.iter().enumerate() {
+            if rival.weight > least && rival.weight >= rival.next && rival.weight > heaviest[ENTRIES - 1].0 {
+                heaviest[ENTRIES - 1] = (rival.weight, slot);
+                heaviest.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+            }
+        }
+        for (weight, slot) in heaviest {
+            if weight == 0.0 {
                 break;
             }
-            for &edge in &self.incident[i as usize] {
-                if edge != from {
-                    stack.push((self.edges[edge as usize].other(i), edge));
-                }
+            let rival = std::mem::take(&mut self.rivals[slot]);
+            if rival.weight > 0.0 && !self.compare(rival.pair, f64::from(rival.weight)) {
+                self.rivals[slot] = Rival { next: 2.0 * rival.weight, ..rival };
             }
-        }
-        if reached[pair.1 as usize] == NONE {
-            self.link(pair);
-            return;
-        }
-        let mut lightest = reached[pair.1 as usize];
-        let mut i = pair.1;
-        while i != pair.0 {
-            let edge = reached[i as usize];
-            if self.edges[edge as usize].weight < self.edges[lightest as usize].weight {
-                lightest = edge;
-            }
-            i = self.edges[edge as usize].other(i);
-        }
-        if self.edges[lightest as usize].weight < found.weight {
-            self.unlink(lightest);
-            self.link(pair);
-        }
-    }
-
-    /// Lets a few of the pairs that have become heavier into the tree. O(n).
-    pub(crate) fn settle(&mut self) {
-        for _ in 0..ENTRIES {
-            let Some(pair) = self.waiting.pop_front() else { break };
-            self.compare(pair);
         }
     }
 
     /// Cuts a random edge, light ones more often, or takes a whole tree where there are several, and writes for each option whether it
     /// is on that side; false if there is no edge. O(n).
     pub(crate) fn cut<R: Rng>(&self, inside: &mut [bool], rng: &mut R) -> bool {
-        let chance = |edge: &Edge| 1.0 / (1.0 + edge.weight.max(0.0)).sqrt();
-        let total: f64 = self.edges.iter().map(chance).sum();
+        let chance = |weight: f64| 1.0 / (1.0 + weight.max(0.0)).sqrt();
+        let total: f64 = self.edges().map(|(_, weight)| chance(weight)).sum();
         // Options never shown together may lie in several trees; each is then a group as well, as if edges of no weight joined them.
-        let linked = || (0..self.incident.len()).filter(|&i| !self.incident[i].is_empty());
-        let trees = linked().count() - self.edges.len();
+        let mut linked = vec![false; self.above.len()];
+        for (i, _) in self.edges() {
+            linked[i] = true;
+            linked[self.above[i] as usize] = true;
+        }
+        let linked = || linked.iter().enumerate().filter(|&(_, &linked)| linked).map(|(i, _)| i);
+        let trees = linked().count() - self.edges().count();
         let apart = if trees > 1 { trees as f64 } else { 0.0 };
         let mut at = rng.random::<f64>() * (total + apart) - apart;
         if at < 0.0 {
             let which = rng.random_range(0..linked().count());
-            let Some(start) = linked().nth(which) else { return false };
-            self.flood(start as u32, None, inside);
+            let Some(mut top) = linked().nth(which) else { return false };
+            while self.above[top] as usize != top {
+                top = self.above[top] as usize;
+            }
+            self.mark_below(top, inside);
             return true;
         }
-        let cut = self.edges.iter().position(|edge| {
-            at -= chance(edge);
-            at < 0.0
-        });
-        let Some(cut) = cut.or_else(|| self.edges.len().checked_sub(1)) else { return false };
-        self.flood(self.edges[cut].ends.0, Some(cut as u32), inside);
+        let mut last = None;
+        for (i, weight) in self.edges() {
+            last = Some(i);
+            at -= chance(weight);
+            if at < 0.0 {
+                break;
+            }
+        }
+        let Some(top) = last else { return false };
+        self.mark_below(top, inside);
         true
     }
 
-    /// Marks what can be reached from an option without an edge.
-    fn flood(&self, start: u32, cut: Option<u32>, inside: &mut [bool]) {
+    /// Marks an option and all that hang below it.
+    fn mark_below(&self, top: usize, inside: &mut [bool]) {
         inside.fill(false);
-        inside[start as usize] = true;
-        let mut stack = vec![start];
-        while let Some(i) = stack.pop() {
-            for &edge in self.incident[i as usize].iter().filter(|&&edge| Some(edge) != cut) {
-                let j = self.edges[edge as usize].other(i);
-                if !inside[j as usize] {
-                    inside[j as usize] = true;
-                    stack.push(j);
-                }
+        inside[top] = true;
+        let mut known = vec![false; self.above.len()];
+        known[top] = true;
+        for start in 0..self.above.len() {
+            let up = |i: &usize| Some(self.above[*i] as usize).filter(|_| !known[*i] && self.above[*i] as usize != *i);
+            let end = std::iter::successors(Some(start), up).last().unwrap_or(start);
+            let (is_inside, mut i) = (inside[end], start);
+            while !known[i] {
+                known[i] = true;
+                inside[i] = is_inside;
+                i = self.above[i] as usize;
             }
         }
     }
@@ -253,18 +295,13 @@ impl Slack {
     }
 }
 
-impl Edge {
-    fn other(&self, end: u32) -> u32 {
-        if self.ends.0 == end { self.ends.1 } else { self.ends.0 }
-    }
-}
-
 /// Calls `f` with the pairs of a set that are edges of the graph, smaller option first.
-fn for_pairs(set: &[u32], mut f: impl FnMut(u32, u32)) {
+fn for_pairs<T: Copy + Into<u32>>(set: &[T], mut f: impl FnMut((u32, u32))) {
     let reach = if set.len() <= ALL_PAIRS { set.len() } else { 2 };
     for (x, &i) in set.iter().enumerate() {
         for &j in set[x + 1..].iter().take(reach - 1) {
-            f(i.min(j), i.max(j));
+            let (i, j) = (i.into(), j.into());
+            f((i.min(j), i.max(j)));
         }
     }
 }
@@ -278,7 +315,7 @@ mod tests {
 
     fn is_spanning(tree: &SpanningTree, n: usize) -> bool {
         let mut sets = DisjointSets::new(n);
-        tree.edges.len() == n - 1 && tree.edges.iter().all(|edge| sets.join(edge.ends.0 as usize, edge.ends.1 as usize))
+        tree.edges().count() == n - 1 && tree.edges().all(|(i, _)| sets.join(i, tree.above[i] as usize))
     }
 
     /// Grown choice by choice, the tree stays a spanning tree and comes within a factor of two of the maximum one.
@@ -299,20 +336,20 @@ mod tests {
             let set = [i.min(j), i.max(j)];
             tree.add(&set, 1.0);
             columns.push((set, 1.0));
-            inside.resize(tree.incident.len(), false);
+            inside.resize(tree.above.len(), false);
             assert!(tree.cut(&mut inside, &mut rng));
             tree.settle();
         }
         for _ in 0..100 {
             tree.settle();
         }
-        assert!(is_spanning(&tree, n) && tree.waiting.is_empty());
+        assert!(is_spanning(&tree, n));
         let best = SpanningTree::of_columns(n, columns.iter().map(|(set, b)| (&set[..], *b)));
-        let weight = |tree: &SpanningTree| tree.edges.iter().map(|edge| edge.weight).sum::<f64>();
+        let weight = |tree: &SpanningTree| tree.edges().map(|(_, weight)| weight).sum::<f64>();
         println!("grown {}, best {}", weight(&tree), weight(&best));
         assert!(is_spanning(&best, n) && weight(&tree) <= weight(&best) && weight(&tree) >= 0.5 * weight(&best));
         // The two groups hang together by one edge, and cutting it separates them.
-        let crossing = |tree: &SpanningTree| tree.edges.iter().filter(|edge| (edge.ends.0 < 15) != (edge.ends.1 < 15)).count();
+        let crossing = |tree: &SpanningTree| tree.edges().filter(|&(i, _)| (i < 15) != (tree.above[i] < 15)).count();
         assert_eq!((crossing(&tree), crossing(&best)), (1, 1));
         let separated = (0..200).filter(|_| {
             tree.cut(&mut inside, &mut rng);

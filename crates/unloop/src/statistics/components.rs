@@ -1,6 +1,7 @@
 //! Connected components: options linked by presentations that hold both.
 
 /// Disjoint sets of indices, joined by union with path halving.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DisjointSets {
     parent: Vec<u32>,
 }
@@ -8,6 +9,11 @@ pub(crate) struct DisjointSets {
 impl DisjointSets {
     pub(crate) fn new(len: usize) -> Self {
         Self { parent: (0..len as u32).collect() }
+    }
+
+    /// More indices, each alone.
+    pub(crate) fn grow(&mut self, len: usize) {
+        self.parent.extend(self.parent.len() as u32..len as u32);
     }
 
     pub(crate) fn find(&mut self, index: usize) -> usize {

@@ -5,16 +5,18 @@
 
 use rand::Rng;
 
-use super::Graph;
+use super::Change;
 use crate::option::OptionId;
 use crate::posterior::potential::{bounds, ln_sum_exp};
 use crate::random::ln_gamma_draw;
 use crate::sampler::counts::Counts;
-use crate::sampler::spanning::Slack;
+use crate::sampler::spanning::{Slack, SpanningTree};
 use crate::statistics::store::Entry;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Careful {
+    /// Columns of each place.
+    columns_of: Vec<Vec<Entry>>,
     /// By place; −∞ asleep.
     ln_lambda: Vec<f64>,
     /// By column; −∞ without weight.
@@ -34,8 +36,11 @@ impl Careful {
         }
         let mass = counts.mass();
         let ln_scale = if mass > 0.0 { 0.0 } else { f64::NEG_INFINITY };
-        let mut state = Self { ln_lambda, ln_z: vec![f64::NEG_INFINITY; counts.store().end()], ln_scale, mass, cursor: 0 };
+        let mut state =
+            Self { ln_lambda, ln_z: vec![f64::NEG_INFINITY; counts.store().end()], ln_scale, mass, ..Self::default() };
+        state.columns_of.resize(counts.len(), Vec::new());
         for (entry, members, b) in counts.columns() {
+            members.iter().for_each(|place| state.columns_of[place.index()].push(entry));
             state.draw_z(entry, members, b, rng);
         }
         state
@@ -65,30 +70,40 @@ impl Careful {
         self.mass = counts.mass();
     }
 
-    pub(super) fn follow<R: Rng>(&mut self, entry: Entry, counts: &Counts, graph: &Graph, rng: &mut R) {
+    pub(super) fn follow<R: Rng>(&mut self, change: &Change, counts: &Counts, rng: &mut R) {
         self.ln_z.resize(counts.store().end(), f64::NEG_INFINITY);
-        self.visit(entry, counts, graph, rng);
+        self.columns_of.resize(counts.len(), Vec::new());
+        if change.appeared {
+            for place in counts.store().members(change.entry) {
+                let columns = &mut self.columns_of[place.index()];
+                // One that comes back may have been kept.
+                if change.is_new || !columns.contains(&change.entry) {
+                    columns.push(change.entry);
+                }
+            }
+        }
+        self.visit(change.entry, counts, rng);
     }
 
-    pub(super) fn step<R: Rng>(&mut self, budget: usize, counts: &Counts, graph: &mut Graph, rng: &mut R) {
+    pub(super) fn step<R: Rng>(&mut self, budget: usize, counts: &Counts, tree: &mut SpanningTree, rng: &mut R) {
         for _ in 0..budget {
             if self.cursor < counts.store().end() {
                 if let Some(entry) = counts.store().entry(self.cursor) {
-                    self.visit(entry, counts, graph, rng);
+                    self.visit(entry, counts, rng);
                 }
                 self.cursor += 1;
             } else {
-                self.finish(counts, graph, rng);
+                self.finish(counts, tree, rng);
             }
         }
         self.draw_scale(rng);
     }
 
-    fn visit<R: Rng>(&mut self, entry: Entry, counts: &Counts, graph: &Graph, rng: &mut R) {
+    fn visit<R: Rng>(&mut self, entry: Entry, counts: &Counts, rng: &mut R) {
         let members = counts.store().members(entry);
         self.draw_z(entry, members, counts.weight(entry), rng);
         for place in members.iter().map(|place| place.index()).filter(|&place| counts.is_awake(place)) {
-            let columns = graph.columns_of[place].iter().map(|column| self.ln_z[column.index()]);
+            let columns = self.columns_of[place].iter().map(|column| self.ln_z[column.index()]);
             let ln_rate = ln_sum_exp(columns.chain([self.ln_scale]));
             self.ln_lambda[place] = ln_gamma_draw(counts.exponent(place), rng) - ln_rate;
         }
@@ -115,12 +130,12 @@ impl Careful {
     }
 
     /// The end of a round: a step on both sides of a cut, and the unit taken out.
-    fn finish<R: Rng>(&mut self, counts: &Counts, graph: &mut Graph, rng: &mut R) {
+    fn finish<R: Rng>(&mut self, counts: &Counts, tree: &mut SpanningTree, rng: &mut R) {
         self.cursor = 0;
         self.mass = counts.mass();
         let mut side = vec![false; counts.len()];
-        graph.tree.settle();
-        if graph.tree.cut(&mut side, rng) {
+        tree.settle();
+        if tree.cut(&mut side, rng) {
             let mut slack = Slack::default();
             let mut terms = [Vec::new(), Vec::new()];
             for place in counts.awake() {

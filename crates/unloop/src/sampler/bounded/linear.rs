@@ -10,11 +10,10 @@
 use rand::Rng;
 use rand_distr::{Distribution, Gamma};
 
-use super::Graph;
 use crate::option::OptionId;
 use crate::random::gamma_draw;
 use crate::sampler::counts::Counts;
-use crate::sampler::spanning::Slack;
+use crate::sampler::spanning::{Slack, SpanningTree};
 use crate::statistics::store::Entry;
 
 /// A sum of which less than this part is left lost too many digits.
@@ -56,7 +55,7 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    pub(super) fn new<R: Rng>(ln_lambda: &[f64], counts: &Counts, graph: &mut Graph, rng: &mut R) -> Self {
+    pub(super) fn new<R: Rng>(ln_lambda: &[f64], counts: &Counts, tree: &mut SpanningTree, rng: &mut R) -> Self {
         let n = counts.len();
         let lambda: Vec<f64> = (0..n).map(|place| if counts.is_awake(place) { ln_lambda[place].exp() } else { 0.0 }).collect();
         let strained = !counts.awake().all(|place| is_calm(lambda[place]));
@@ -86,7 +85,7 @@ impl Linear {
             }
         }
         state.peaks.clone_from(&state.rates);
-        state.cutting = graph.tree.cut(&mut state.side, rng);
+        state.cutting = tree.cut(&mut state.side, rng);
         state
     }
 
@@ -136,7 +135,7 @@ impl Linear {
     }
 
     /// A column's weight has changed: its z with the new shape, then λ of its options.
-    pub(super) fn follow<R: Rng>(&mut self, entry: Entry, weight: f64, counts: &Counts, graph: &Graph, rng: &mut R) {
+    pub(super) fn follow<R: Rng>(&mut self, entry: Entry, weight: f64, counts: &Counts, rng: &mut R) {
         let members = counts.store().members(entry);
         let index = entry.index();
         if self.z.len() <= index {
@@ -160,21 +159,21 @@ impl Linear {
             }
             self.account(class, members, new - old);
         }
-        self.change_rates(entry, old, new, counts, graph);
+        self.change_rates(entry, old, new, counts);
         self.draw_options(members, rng);
     }
 
     /// Visits columns; how many of the budget are left, if numbers are strained.
-    pub(super) fn step<R: Rng>(&mut self, budget: usize, counts: &Counts, graph: &mut Graph, rng: &mut R) -> usize {
+    pub(super) fn step<R: Rng>(&mut self, budget: usize, counts: &Counts, tree: &mut SpanningTree, rng: &mut R) -> usize {
         for done in 0..budget {
             if self.strained {
                 return budget - done;
             }
             match counts.store().entry(self.cursor) {
-                Some(entry) => self.visit(entry, counts, graph, rng),
+                Some(entry) => self.visit(entry, counts, rng),
                 // A hole in the numbering: none but for presentations of thousands of options.
                 None if self.cursor < counts.store().end() => self.cursor += 1,
-                None => self.finish(counts, graph, rng),
+                None => self.finish(counts, tree, rng),
             }
         }
         self.draw_scale(rng);
@@ -182,7 +181,7 @@ impl Linear {
     }
 
     /// The next column in turn.
-    fn visit<R: Rng>(&mut self, entry: Entry, counts: &Counts, graph: &Graph, rng: &mut R) {
+    fn visit<R: Rng>(&mut self, entry: Entry, counts: &Counts, rng: &mut R) {
         self.cursor += 1;
         let b = counts.weight(entry);
         if b == 0.0 {
@@ -200,12 +199,12 @@ impl Linear {
             self.weight_within[class] += b;
         }
         self.account(class, members, new);
-        self.change_rates(entry, old, new, counts, graph);
+        self.change_rates(entry, old, new, counts);
         self.draw_options(members, rng);
     }
 
     /// The end of a round: fresh sums, a step on both sides of the cut, the unit taken out, another cut.
-    fn finish<R: Rng>(&mut self, counts: &Counts, graph: &mut Graph, rng: &mut R) {
+    fn finish<R: Rng>(&mut self, counts: &Counts, tree: &mut SpanningTree, rng: &mut R) {
         self.mass = counts.mass();
         self.total = self.lambda.iter().sum();
         self.total_peak = self.total;
@@ -242,8 +241,8 @@ impl Linear {
         self.total *= unit;
         self.total_peak = self.total;
         std::mem::swap(&mut self.side, &mut self.side_before);
-        graph.tree.settle();
-        self.cutting = graph.tree.cut(&mut self.side, rng);
+        tree.settle();
+        self.cutting = tree.cut(&mut self.side, rng);
         self.weight_within = [0.0; 2];
         self.within.fill(0.0);
         self.across.fill(0.0);
@@ -296,18 +295,32 @@ impl Linear {
         }
     }
 
-    fn change_rates(&mut self, entry: Entry, old: f64, new: f64, counts: &Counts, graph: &Graph) {
+    fn change_rates(&mut self, entry: Entry, old: f64, new: f64, counts: &Counts) {
+        let mut lost = false;
         for place in counts.store().members(entry).iter().map(|place| place.index()) {
             let rate = &mut self.rates[place];
             *rate += new - old;
             let peak = &mut self.peaks[place];
             *peak = peak.max(*rate);
-            if *rate < LOST * *peak {
-                let columns = graph.columns_of[place].iter();
-                let fresh = columns.map(|&column| self.z_now(column, counts)).sum();
-                (self.rates[place], self.peaks[place]) = (fresh, fresh);
+            // Only s + R_k is ever used.
+            lost |= self.scale + *rate < LOST * *peak;
+        }
+        if lost {
+            self.sum_rates(counts);
+        }
+    }
+
+    /// R_k of all options afresh. O(Σ|C|), yet rare: z of a presentation would have to fall by the factor `LOST` within a round, below
+    /// the scale.
+    fn sum_rates(&mut self, counts: &Counts) {
+        self.rates.fill(0.0);
+        for (entry, members, _) in counts.columns() {
+            let z = self.z_now(entry, counts);
+            for place in members {
+                self.rates[place.index()] += z;
             }
         }
+        self.peaks.clone_from(&self.rates);
     }
 
     fn change_total(&mut self, change: f64) {
@@ -340,4 +353,47 @@ fn is_calm(lambda: f64) -> bool {
 fn class(side: &[bool], members: &[OptionId]) -> usize {
     let first = side[members[0].index()];
     if members[1..].iter().all(|place| side[place.index()] == first) { usize::from(first) } else { 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::presentation::Presentation;
+    use crate::prior::Prior;
+
+    /// R_k as it is kept up to date, in the middle of a round with factors that some columns have not taken, is the sum of its columns;
+    /// and it is summed afresh when rounding may have eaten it.
+    #[test]
+    fn rates_are_the_sums_of_their_columns() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut counts = Counts::new(&Prior::default(), 8).unwrap();
+        let mut tree = SpanningTree::default();
+        for i in 0..40_u32 {
+            let shown = Presentation::new([i % 8, (i * i + 3) % 8, (3 * i + 1) % 8].map(OptionId::new));
+            let Ok(shown) = shown else { continue };
+            let choice = shown.choose(shown.members()[0]).unwrap();
+            if let Some(change) = counts.record(&choice, 1.0).unwrap() {
+                tree.add(counts.store().members(change.entry), 1.0);
+            }
+        }
+        let mut state = Linear::new(&vec![0.0; counts.len()], &counts, &mut tree, &mut rng);
+        for _ in 0..50 {
+            state.step(3, &counts, &mut tree, &mut rng);
+            let kept = state.rates.clone();
+            state.sum_rates(&counts);
+            for (kept, fresh) in kept.iter().zip(&state.rates) {
+                assert!((kept / fresh - 1.0).abs() < 1e-12, "{kept} {fresh}");
+            }
+        }
+        let rates = state.rates.clone();
+        state.rates.iter_mut().for_each(|rate| *rate += 1e20);
+        state.peaks.fill(1e30);
+        let entry = counts.store().entry(0).unwrap();
+        let z = state.z_now(entry, &counts);
+        state.change_rates(entry, z, z, &counts);
+        assert_eq!((&state.rates, &state.peaks), (&rates, &rates));
+    }
 }

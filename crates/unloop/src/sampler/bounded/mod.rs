@@ -50,7 +50,6 @@ use crate::presenter::Draw;
 use crate::prior::Prior;
 use crate::random::ln_gamma_draw;
 use crate::statistics::Statistics;
-use crate::statistics::store::Entry;
 use careful::Careful;
 use linear::Linear;
 
@@ -70,20 +69,13 @@ const WARM_UP: usize = 20;
 #[derive(Clone, Debug)]
 pub struct BoundedGibbs {
     counts: Counts,
-    graph: Graph,
+    tree: SpanningTree,
     unexplored: Unexplored,
     state: State,
     /// ln of the average prior weight at the start, and of the factor learned since.
     ln_base: f64,
     ln_factor: f64,
     rng: ChaCha8Rng,
-}
-
-/// Which columns hold an option, and which options belong together.
-#[derive(Clone, Debug, Default)]
-struct Graph {
-    columns_of: Vec<Vec<Entry>>,
-    tree: SpanningTree,
 }
 
 /// λ and z: plain numbers where these are safe, logarithms elsewhere.
@@ -119,8 +111,7 @@ impl BoundedGibbs {
         let state = if linear { State::Linear(Box::default()) } else { State::Careful(Careful::default()) };
         let asleep = posterior.unexplored().map(|option| (option, counts.all_alpha()[option.index()]));
         let unexplored = Unexplored::new(asleep);
-        let mut graph = Graph::default();
-        graph.rebuild(&counts);
+        let tree = spanning(&counts);
         // From the mode of each component, or as near as it was reached.
         let mut start = vec![f64::NEG_INFINITY; counts.len()];
         for component in posterior.components() {
@@ -132,7 +123,7 @@ impl BoundedGibbs {
         }
         debug_assert!(counts.awake().all(|place| start[place].is_finite()), "invariant: components hold what is awake");
         let ln_base = (counts.all_alpha().iter().sum::<f64>() / counts.option_count() as f64).ln();
-        let mut sampler = Self { counts, graph, unexplored, state, ln_base, ln_factor: 0.0, rng };
+        let mut sampler = Self { counts, tree, unexplored, state, ln_base, ln_factor: 0.0, rng };
         sampler.restart(start);
         for _ in 0..WARM_UP {
             sampler.sweep();
@@ -209,7 +200,7 @@ impl BoundedGibbs {
                 ln_lambda[place] = ln_gamma_draw(self.counts.alpha(place), &mut self.rng);
             }
         }
-        self.graph.rebuild(&self.counts);
+        self.tree = spanning(&self.counts);
         self.restart(ln_lambda);
         self.sweep();
         Ok(())
@@ -226,7 +217,7 @@ impl BoundedGibbs {
         if self.counts.is_sparse() {
             self.counts.compact();
         }
-        self.graph.rebuild(&self.counts);
+        self.tree = spanning(&self.counts);
         self.restart(ln_lambda);
         self.sweep();
         Ok(())
@@ -235,16 +226,16 @@ impl BoundedGibbs {
     /// Visits `budget` presentations, the next in turn: z of each, λ of its options; then the scale. O(budget · L) in
     /// plain numbers.
     pub fn step(&mut self, budget: usize) {
-        let Self { counts, graph, state, rng, .. } = self;
+        let Self { counts, tree, state, rng, .. } = self;
         match state {
             State::Linear(state) => {
-                let left = state.step(budget, counts, graph, rng);
+                let left = state.step(budget, counts, tree, rng);
                 if state.is_strained() {
                     self.take_care();
                     self.step(left);
                 }
             }
-            State::Careful(state) => state.step(budget, counts, graph, rng),
+            State::Careful(state) => state.step(budget, counts, tree, rng),
         }
     }
 
@@ -366,27 +357,16 @@ impl BoundedGibbs {
 
     /// Moves what a changed column touches: its z with the new shape, then λ of its options.
     fn follow(&mut self, change: &Change, weight: f64) {
-        let Self { counts, graph, state, rng, .. } = self;
-        let places: Vec<u32> = counts.store().members(change.entry).iter().map(|&place| place.into()).collect();
-        graph.tree.add(&places, weight);
-        graph.columns_of.resize(counts.len(), Vec::new());
-        if change.appeared {
-            for &place in &places {
-                let columns = &mut graph.columns_of[place as usize];
-                // One that comes back may have been kept.
-                if change.is_new || !columns.contains(&change.entry) {
-                    columns.push(change.entry);
-                }
-            }
-        }
+        let Self { counts, tree, state, rng, .. } = self;
+        tree.add(counts.store().members(change.entry), weight);
         match state {
             State::Linear(state) => {
-                state.follow(change.entry, weight, counts, graph, rng);
+                state.follow(change.entry, weight, counts, rng);
                 if state.is_strained() {
                     self.take_care();
                 }
             }
-            State::Careful(state) => state.follow(change.entry, counts, graph, rng),
+            State::Careful(state) => state.follow(change, counts, rng),
         }
     }
 
@@ -402,7 +382,7 @@ impl BoundedGibbs {
         if self.counts.is_sparse() {
             let ln_lambda = self.ln_lambdas();
             self.counts.compact();
-            self.graph.rebuild(&self.counts);
+            self.tree = spanning(&self.counts);
             self.restart(ln_lambda);
         }
     }
@@ -425,10 +405,10 @@ impl BoundedGibbs {
 
     /// Starts anew from ln λ of every place, in units where s = 1: every z anew, sums anew.
     fn restart(&mut self, ln_lambda: Vec<f64>) {
-        let Self { counts, graph, state, rng, .. } = self;
+        let Self { counts, tree, state, rng, .. } = self;
         match state {
             State::Linear(state) => {
-                **state = Linear::new(&ln_lambda, counts, graph, rng);
+                **state = Linear::new(&ln_lambda, counts, tree, rng);
                 if state.is_strained() {
                     self.state = State::Careful(Careful::new(ln_lambda, counts, rng));
                 }
@@ -463,21 +443,7 @@ impl State {
     }
 }
 
-impl Graph {
-    fn rebuild(&mut self, counts: &Counts) {
-        self.columns_of = vec![Vec::new(); counts.len()];
-        for (entry, members, _) in counts.columns() {
-            for place in members {
-                self.columns_of[place.index()].push(entry);
-            }
-        }
-        self.tree = SpanningTree::new(counts.len());
-        let mut places: Vec<u32> = Vec::new();
-        for (_, members, b) in counts.columns() {
-            places.clear();
-            places.extend(members.iter().map(|&place| u32::from(place)));
-            self.tree.count(&places, b);
-        }
-        self.tree.span();
-    }
+/// The maximum spanning tree of what was shown together.
+fn spanning(counts: &Counts) -> SpanningTree {
+    SpanningTree::of_columns(counts.len(), counts.columns().map(|(_, members, b)| (members, b)))
 }

@@ -144,7 +144,7 @@ impl Smc {
             smc.wake(place);
         }
         for (_, members, b) in smc.counts.columns() {
-            smc.tree.add(&members.iter().map(|&place| place.into()).collect::<Vec<_>>(), b);
+            smc.tree.add(members, b);
         }
         if general {
             smc.draw_general_prior();
@@ -197,14 +197,14 @@ impl Smc {
             let ln_increment = self.evidence.map(|_| 0.0);
             return Ok(SmcStep { ess: self.ess(), ln_increment, moved: None });
         };
-        let places: Vec<u32> = self.counts.store().members(change.entry).iter().map(|&place| place.into()).collect();
-        self.tree.add(&places, weight);
+        let members = self.counts.store().members(change.entry);
+        self.tree.add(members, weight);
         self.tree.settle();
         for &place in &change.turned {
             self.unexplored.remove(self.counts.option(place as usize));
             self.wake(place as usize);
         }
-        let members: Vec<usize> = places.iter().map(|&place| place as usize).collect();
+        let members: Vec<usize> = self.counts.store().members(change.entry).iter().map(|place| place.index()).collect();
         let parts: Vec<(usize, f64)> =
             equal_parts(choice.chosen(), weight).map(|(option, part)| (self.counts.place(option), part)).collect();
         let column = Column { change: &change, weight, parts: &parts };
@@ -262,8 +262,7 @@ impl Smc {
     /// As [`record`](Self::record), and if less than the weight was recorded for an option or the presentation.
     pub fn withdraw(&mut self, choice: &Choice, weight: f64) -> Result<(), SamplerError> {
         if let Some(change) = self.counts.withdraw(choice, weight)? {
-            let places: Vec<u32> = self.counts.store().members(change.entry).iter().map(|&place| place.into()).collect();
-            self.tree.add(&places, -weight);
+            self.tree.add(self.counts.store().members(change.entry), -weight);
             self.widen(&change.turned, WIDENING_SWEEPS);
             if self.counts.is_sparse() {
                 self.counts.compact();
