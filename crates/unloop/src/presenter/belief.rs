@@ -97,16 +97,46 @@ impl Means {
     }
 }
 
+/// How often an option was presented of late: a sum that fades.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    sum: f64,
+    /// When it was last brought up to date, and since when it could be presented.
+    at: u64,
+    since: u64,
+}
+
+impl Tally {
+    fn faded(self, now: u64) -> f64 {
+        self.sum * fade(now - self.at)
+    }
+}
+
+/// What is left of a presentation after so many others.
+fn fade(presentations: u64) -> f64 {
+    (1.0 - 1.0 / PROPENSITY_MEMORY).powi(presentations.min(1 << 20) as i32)
+}
+
 /// How often options were presented of late.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frequencies {
-    /// Sum of faded presentations, and when it was last brought up to date.
-    own: HashMap<OptionId, (f64, u64), foldhash::fast::FixedState>,
-    /// The same for all options never shown of a weight together.
-    pooled: HashMap<u64, (f64, u64), foldhash::fast::FixedState>,
+    own: HashMap<OptionId, Tally, foldhash::fast::FixedState>,
+    /// For each of the options never shown of a weight: they are alike.
+    pooled: HashMap<u64, Tally, foldhash::fast::FixedState>,
     now: u64,
     /// Size and policy of the presentations that were counted; others begin anew.
     kind: Option<(usize, Policy)>,
+}
+
+/// Whose tally: an option's with data, or that of options never shown with a weight.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whose {
+    Own(OptionId),
+    Pooled {
+        alpha: f64,
+        /// How many share it.
+        count: usize,
+    },
 }
 
 impl Frequencies {
@@ -117,48 +147,48 @@ impl Frequencies {
         }
     }
 
-    /// Estimate before this presentation: that of an option that was in it may not know it. `expected` stands for one presentation.
-    pub(super) fn estimate(&self, option: OptionId, expected: f64) -> f64 {
-        self.smoothed(self.own.get(&option), expected, 1)
+    /// Estimate before this presentation, and how many it rests on: that of an option that was in it may not know it. `expected` stands
+    /// for one presentation.
+    pub(super) fn estimate(&self, whose: Whose, expected: f64) -> (f64, u64) {
+        let tally = match whose {
+            Whose::Own(option) => self.own.get(&option),
+            Whose::Pooled { alpha, .. } => self.pooled.get(&alpha.to_bits()),
+        };
+        let tally = tally.copied().unwrap_or_default();
+        let seen = self.now - tally.since;
+        // All presentations since then, faded alike.
+        let total = (1.0 - fade(seen)) * PROPENSITY_MEMORY;
+        let estimate = (tally.faded(self.now) + expected) / (total + 1.0);
+        (estimate.clamp(f64::MIN_POSITIVE, 1.0), seen.min(PROPENSITY_MEMORY as u64))
     }
 
-    /// The same for one of `count` options never shown with a weight.
-    pub(super) fn estimate_pooled(&self, alpha: f64, count: usize, expected: f64) -> f64 {
-        self.smoothed(self.pooled.get(&alpha.to_bits()), expected, count)
-    }
-
-    /// Presentations that an estimate rests on.
-    pub(super) fn draws(&self) -> usize {
-        self.now.min(PROPENSITY_MEMORY as u64) as usize
-    }
-
-    /// The part of one of `count` options that share a tally.
-    fn smoothed(&self, tally: Option<&(f64, u64)>, expected: f64, count: usize) -> f64 {
-        let fade = 1.0 - 1.0 / PROPENSITY_MEMORY;
-        let sum = tally.map_or(0.0, |&(sum, at)| sum * fade.powi((self.now - at) as i32));
-        // All presentations so far, faded alike.
-        let total = (1.0 - fade.powi(self.now.min(1 << 20) as i32)) * PROPENSITY_MEMORY;
-        ((sum / count as f64 + expected) / (total + 1.0)).clamp(f64::MIN_POSITIVE, 1.0)
-    }
-
-    /// Counts a presentation: options with data, and the weights of those never shown.
-    pub(super) fn count(&mut self, shown: impl Iterator<Item = (OptionId, Option<f64>)>) {
-        let fade = 1.0 - 1.0 / PROPENSITY_MEMORY;
+    /// Counts a presentation.
+    pub(super) fn count(&mut self, shown: impl Iterator<Item = Whose>) {
         self.now += 1;
         let now = self.now;
-        let add = |tally: &mut (f64, u64)| *tally = (tally.0 * fade.powi((now - tally.1) as i32) + 1.0, now);
-        for (option, alpha) in shown {
-            match alpha {
-                None => add(self.own.entry(option).or_insert((0.0, now))),
-                Some(alpha) => add(self.pooled.entry(alpha.to_bits()).or_insert((0.0, now))),
-            }
+        for whose in shown {
+            let (tally, part) = match whose {
+                Whose::Own(option) => (self.own.entry(option).or_default(), 1.0),
+                Whose::Pooled { alpha, count } => (self.pooled.entry(alpha.to_bits()).or_default(), 1.0 / count.max(1) as f64),
+            };
+            *tally = Tally { sum: tally.faded(now) + part, at: now, ..*tally };
         }
     }
 
     /// An option is shown for the first time: it begins with what those like it have.
-    pub(super) fn adopt(&mut self, option: OptionId, alpha: f64, count: usize) {
-        if let Some(&(sum, at)) = self.pooled.get(&alpha.to_bits()) {
-            self.own.insert(option, (sum / count.max(1) as f64, at));
+    pub(super) fn adopt(&mut self, option: OptionId, alpha: f64) {
+        if let Some(&tally) = self.pooled.get(&alpha.to_bits()) {
+            self.own.insert(option, tally);
         }
+    }
+
+    /// An option can be presented from now on, the first never shown with its weight.
+    pub(super) fn open(&mut self, alpha: f64) {
+        self.pooled.insert(alpha.to_bits(), Tally { sum: 0.0, at: self.now, since: self.now });
+    }
+
+    /// An option with data can be presented again.
+    pub(super) fn renew(&mut self, option: OptionId) {
+        self.own.insert(option, Tally { sum: 0.0, at: self.now, since: self.now });
     }
 }

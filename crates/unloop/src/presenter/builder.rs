@@ -4,6 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::belief::{Frequencies, Means};
+use super::outcome::Age;
 use super::sampler::{Bounded, Draw, Exact, Sampler};
 use super::{Order, Policy, Presenter, PresenterError};
 use crate::option::Options;
@@ -113,7 +114,7 @@ impl PresenterBuilder {
     /// Learns the strength of the prior from the choices: all weights times a common factor, by steps of the chain
     /// ([`BoundedGibbs::learn_prior`]). Fewer choices are spent on options that nobody wants where a few options take it all. But an option
     /// never shown then follows the learned prior: its mean stays, its spread moves with what people chose elsewhere. Off by default;
-    /// particles and exact draws cannot.
+    /// particles and exact draws cannot, and [`build`](Self::build) says so.
     #[must_use]
     pub fn learn_prior(mut self, learn: bool) -> Self {
         self.learn_prior = learn;
@@ -132,6 +133,9 @@ impl PresenterBuilder {
     /// # Errors
     /// If there are no options, a name is there twice or cannot be one, a weight or half-life is none.
     pub fn build(self) -> Result<Presenter, PresenterError> {
+        if self.learn_prior && !matches!(self.sampler, SamplerSettings::Bounded { .. }) {
+            return Err(PresenterError::Learning);
+        }
         let (weights, options) = self.named()?;
         let prior = Prior::per_option(weights)?;
         let count = options.len();
@@ -155,6 +159,7 @@ impl PresenterBuilder {
     /// As [`build`](Self::build).
     pub fn with_sampler(self, sampler: Box<dyn Sampler>) -> Result<Presenter, PresenterError> {
         let (alpha, options) = self.named()?;
+        self.policy.check()?;
         if let Some(value) = self.half_life.filter(|&half_life| !(half_life > 0.0 && half_life.is_finite())) {
             return Err(PresenterError::Time { value, what: "a half-life", bound: "above 0" });
         }
@@ -173,7 +178,7 @@ impl PresenterBuilder {
             policy: self.policy,
             order: self.order,
             half_life: self.half_life,
-            ln_faded: 0.0,
+            age: Age::default(),
             learning: self.learn_prior.then_some(LEARN_EVERY),
             until_learning: LEARN_EVERY,
             factor: 1.0,

@@ -45,6 +45,18 @@ pub enum PresenterError {
         /// Active options.
         active: usize,
     },
+    /// Nothing asked for.
+    #[error("a presentation of no options: ask for at least one")]
+    Nothing,
+    /// A boldness that is none.
+    #[error("a boldness of {value}: it must be finite and above 0")]
+    Boldness {
+        /// The value.
+        value: f64,
+    },
+    /// A strength of the prior that cannot be learned.
+    #[error("the prior's strength is learned by the bounded sampler alone: use it, or do not learn")]
+    Learning,
     /// An option that cannot be pinned.
     #[error("{name:?} cannot be pinned: {why}")]
     Pinned {

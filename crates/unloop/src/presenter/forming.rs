@@ -12,12 +12,14 @@ pub(super) type Drawn = (f64, OptionId);
 /// What a request leaves.
 pub(super) enum Filter {
     All,
-    /// The marked ones, of which these were never shown.
+    /// The marked ones, each named once, of which these were never shown.
     Only {
+        named: Vec<OptionId>,
         unexplored: Unexplored,
     },
-    /// All but the marked ones; those of them never shown are not among the presenter's now.
+    /// All but the marked ones, each named once; those of them never shown are not among the presenter's now.
     Without {
+        named: Vec<OptionId>,
         aside: Vec<OptionId>,
     },
 }
@@ -26,7 +28,7 @@ impl Filter {
     pub(super) fn unexplored<'a>(&'a self, all: &'a Unexplored) -> &'a Unexplored {
         match self {
             Self::All | Self::Without { .. } => all,
-            Self::Only { unexplored } => unexplored,
+            Self::Only { unexplored, .. } => unexplored,
         }
     }
 }
@@ -41,30 +43,36 @@ impl Presenter {
         self.marks.resize(self.options.len(), 0);
         let out = |option: &OptionId| request.excluded.contains(option) || request.pinned.contains(option);
         if let Some(candidates) = &request.candidates {
-            let mut unexplored = Unexplored::default();
+            let (mut named, mut unexplored) = (Vec::new(), Unexplored::default());
             for &option in candidates.iter().filter(|option| !out(option)) {
-                if self.unexplored.contains(option) && self.marks[option.index()] != self.request {
+                if std::mem::replace(&mut self.marks[option.index()], self.request) == self.request || !self.is_active(option) {
+                    continue;
+                }
+                named.push(option);
+                if self.unexplored.contains(option) {
                     unexplored.insert(option, self.weight(option));
                 }
-                self.marks[option.index()] = self.request;
             }
-            return Filter::Only { unexplored };
+            return Filter::Only { named, unexplored };
         }
         // There may be millions of others: these few step aside until it is done.
-        let mut aside = Vec::new();
+        let (mut named, mut aside) = (Vec::new(), Vec::new());
         for &option in request.excluded.iter().chain(&request.pinned) {
-            self.marks[option.index()] = self.request;
+            if std::mem::replace(&mut self.marks[option.index()], self.request) == self.request {
+                continue;
+            }
+            named.push(option);
             if self.unexplored.contains(option) {
                 self.unexplored.remove(option);
                 aside.push(option);
             }
         }
-        Filter::Without { aside }
+        Filter::Without { named, aside }
     }
 
     /// Options that stepped aside for a request come back.
     pub(super) fn put_back(&mut self, filter: Filter) {
-        if let Filter::Without { aside } = filter {
+        if let Filter::Without { aside, .. } = filter {
             aside.into_iter().for_each(|option| self.unexplored.insert(option, self.weight(option)));
         }
     }
@@ -112,8 +120,11 @@ impl Presenter {
         for (option, value) in self.draw.options.iter().zip(&mut self.draw.values) {
             let mean = self.means.get(*option);
             match unit {
-                Some(unit) if *value > mean * unit => *value = mean * unit * (*value / (mean * unit)).powf(boldness),
-                None if *value > mean.ln() => *value = mean.ln() + boldness * (*value - mean.ln()),
+                // A mean of zero has underflowed: there is nothing to measure by.
+                Some(unit) if *value > mean * unit && mean * unit > 0.0 => {
+                    *value = mean * unit * (*value / (mean * unit)).powf(boldness)
+                }
+                None if *value > mean.ln() && mean > 0.0 => *value = mean.ln() + boldness * (*value - mean.ln()),
                 _ => {}
             }
         }

@@ -48,6 +48,7 @@ use belief::{Frequencies, Means};
 pub use builder::{PresenterBuilder, SamplerSettings};
 pub use error::PresenterError;
 use forming::Drawn;
+use outcome::Age;
 pub use outcome::{Named, Recorded};
 pub use request::{Order, Policy, Propensities, Request, Shown, ShownOption};
 pub use sampler::{Draw, Sampler};
@@ -64,7 +65,7 @@ pub struct Presenter {
     policy: Policy,
     order: Order,
     half_life: Option<f64>,
-    ln_faded: f64,
+    age: Age,
     /// Choices between learning steps, and those left until the next; the factor on α learned so far.
     learning: Option<u32>,
     until_learning: u32,
@@ -137,8 +138,16 @@ impl Presenter {
         debug_assert_eq!(added, option, "invariant: the sampler numbers options alike");
         self.alpha.push(alpha);
         self.retired.push(false);
-        self.unexplored.insert(option, alpha * self.factor);
+        self.insert_unexplored(option);
         Ok(option)
+    }
+
+    /// An active option without data, from now on.
+    fn insert_unexplored(&mut self, option: OptionId) {
+        self.unexplored.insert(option, self.weight(option));
+        if self.unexplored.count_alike(option) == 1 {
+            self.frequencies.open(self.alpha[option.index()]);
+        }
     }
 
     /// Retires an option: it is not presented any more, and what was chosen stays.
@@ -168,8 +177,10 @@ impl Presenter {
             self.unexplored.remove(option);
         } else {
             self.retired_count -= 1;
-            if !self.sampler.is_explored(option) {
-                self.unexplored.insert(option, self.weight(option));
+            if self.sampler.is_explored(option) {
+                self.frequencies.renew(option);
+            } else {
+                self.insert_unexplored(option);
             }
         }
         Ok(())
@@ -232,6 +243,10 @@ impl Presenter {
         let lists = [&request.excluded, &request.pinned];
         let named = lists.into_iter().flatten().chain(request.candidates.iter().flatten());
         named.copied().try_for_each(|option| self.check(option))?;
+        request.policy.map_or(Ok(()), Policy::check)?;
+        if request.size == 0 && request.pinned.is_empty() {
+            return Err(PresenterError::Nothing);
+        }
         for (i, &option) in request.pinned.iter().enumerate() {
             let why = if self.none == Some(option) {
                 "it stands for choosing nothing"

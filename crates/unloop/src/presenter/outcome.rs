@@ -3,14 +3,37 @@
 use super::{Presenter, PresenterError, Shown};
 use crate::option::{OptionId, Options};
 use crate::presentation::{Choice, Presentation};
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, StatisticsError, left_of};
 
-/// What came of a presentation, and was counted: to be [withdrawn](Presenter::withdraw).
-#[derive(Clone, Debug, PartialEq)]
+/// Half-lives after which no count is left, whatever it was.
+const FOREVER: f64 = 1e4;
+
+/// What came of a presentation, and was counted: to be [withdrawn](Presenter::withdraw), once.
+#[derive(Debug, PartialEq)]
 pub struct Recorded {
     choices: Vec<Choice>,
-    /// ln of all forgetting before it.
-    ln_faded: f64,
+    /// When it was counted.
+    age: Age,
+}
+
+/// Time that has passed, in half-lives. Whole ones apart from the rest, so that differences stay exact however long it goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Age {
+    whole: i64,
+    part: f64,
+}
+
+impl Age {
+    fn advance(&mut self, half_lives: f64) {
+        let whole = (self.part + half_lives).floor();
+        self.whole += whole as i64;
+        self.part += half_lives - whole;
+    }
+
+    /// What forgetting has left since then.
+    fn weight_since(self, then: Self) -> f64 {
+        (-((self.whole - then.whole) as f64 + (self.part - then.part))).exp2()
+    }
 }
 
 impl Presenter {
@@ -62,19 +85,26 @@ impl Presenter {
 
     fn record(&mut self, choices: Vec<Choice>) -> Result<Recorded, PresenterError> {
         for (i, choice) in choices.iter().enumerate() {
-            if let Err(error) = self.sampler.record(choice, 1.0) {
+            if let Err(error) = self.count(choice, 1.0) {
                 // All or nothing.
                 for choice in &choices[..i] {
                     self.take_back(choice, 1.0)?;
                 }
-                return Err(error.into());
+                return Err(error);
             }
-            self.explore(choice.presentation());
-            self.count_alone(choice, 1.0);
         }
         self.choices += choices.len() as f64;
         self.learn();
-        Ok(Recorded { choices, ln_faded: self.ln_faded })
+        Ok(Recorded { choices, age: self.age })
+    }
+
+    fn count(&mut self, choice: &Choice, weight: f64) -> Result<(), PresenterError> {
+        self.sampler.record(choice, weight)?;
+        self.explore(choice.presentation());
+        if let [option] = choice.presentation().members() {
+            self.count_alone(*option, weight);
+        }
+        Ok(())
     }
 
     /// Options that have data from now on.
@@ -86,37 +116,49 @@ impl Presenter {
             if self.means.knows(option) {
                 continue;
             }
-            self.frequencies.adopt(option, self.alpha[option.index()], self.unexplored.count_alike(option));
+            self.frequencies.adopt(option, self.alpha[option.index()]);
             self.unexplored.remove(option);
             self.mass += self.weight(option);
             self.means.touch(option, self.weight(option));
         }
     }
 
-    fn count_alone(&mut self, choice: &Choice, weight: f64) {
-        if let [option] = choice.presentation().members() {
-            match self.alone.iter_mut().find(|(other, _)| other == option) {
-                Some((_, count)) => *count = (*count + weight).max(0.0),
-                None => self.alone.push((*option, weight.max(0.0))),
-            }
+    fn count_alone(&mut self, option: OptionId, weight: f64) {
+        match self.alone.iter_mut().find(|(other, _)| *other == option) {
+            Some((_, count)) => *count += weight,
+            None => self.alone.push((option, weight)),
         }
     }
 
-    /// Takes back what was counted.
+    /// Takes back what was counted, with the weight that forgetting has left of it.
     ///
     /// # Errors
-    /// If it was not counted, or was taken back before.
-    pub fn withdraw(&mut self, recorded: &Recorded) -> Result<(), PresenterError> {
-        let weight = (self.ln_faded - recorded.ln_faded).exp();
-        for choice in &recorded.choices {
-            self.take_back(choice, weight)?;
+    /// If it was not counted here; nothing has changed then.
+    pub fn withdraw(&mut self, recorded: Recorded) -> Result<(), PresenterError> {
+        let weight = self.age.weight_since(recorded.age);
+        for (i, choice) in recorded.choices.iter().enumerate() {
+            if let Err(error) = self.take_back(choice, weight) {
+                // All or nothing.
+                for choice in &recorded.choices[..i] {
+                    self.count(choice, weight)?;
+                }
+                return Err(error);
+            }
         }
         Ok(())
     }
 
     fn take_back(&mut self, choice: &Choice, weight: f64) -> Result<(), PresenterError> {
+        if let [option] = choice.presentation().members() {
+            let counted = self.alone.iter_mut().find(|(other, _)| other == option);
+            let left = counted.as_ref().and_then(|(_, count)| left_of(*count, weight));
+            let (Some((_, count)), Some(left)) = (counted, left) else {
+                let recorded = self.alone.iter().find(|(other, _)| other == option).map_or(0.0, |(_, count)| *count);
+                return Err(StatisticsError::ChosenBelowZero { option: *option, recorded, weight }.into());
+            };
+            *count = left;
+        }
         self.sampler.withdraw(choice, weight)?;
-        self.count_alone(choice, -weight);
         for &option in choice.presentation().members() {
             self.resettle(option);
         }
@@ -131,7 +173,7 @@ impl Presenter {
         self.means.forget(option);
         self.mass = (self.mass - self.weight(option)).max(0.0);
         if self.is_active(option) {
-            self.unexplored.insert(option, self.weight(option));
+            self.insert_unexplored(option);
         }
     }
 
@@ -143,12 +185,10 @@ impl Presenter {
         self.sampler.merge(statistics)?;
         self.choices += statistics.total();
         for (members, count) in statistics.iter() {
-            let presentation = Presentation::new(members.iter().copied())?;
             if let [option] = members {
-                let choice = presentation.choose(*option)?;
-                self.count_alone(&choice, count);
+                self.count_alone(*option, count);
             }
-            self.explore(&presentation);
+            self.explore(&Presentation::new(members.iter().copied())?);
         }
         Ok(())
     }
@@ -162,10 +202,11 @@ impl Presenter {
             return Err(PresenterError::Time { value: age, what: "an age", bound: "at least 0" });
         }
         let Some(half_life) = self.half_life else { return Ok(()) };
-        let ln_factor = -std::f64::consts::LN_2 * age / half_life;
-        self.sampler.scale(ln_factor.exp())?;
-        self.ln_faded += ln_factor;
-        self.alone.iter_mut().for_each(|(_, count)| *count *= ln_factor.exp());
+        let half_lives = (age / half_life).min(FOREVER);
+        let factor = (-half_lives).exp2();
+        self.sampler.scale(factor)?;
+        self.age.advance(half_lives);
+        self.alone.iter_mut().for_each(|(_, count)| *count *= factor);
         let known: Vec<OptionId> = self.means.known().collect();
         known.into_iter().for_each(|option| self.resettle(option));
         Ok(())

@@ -1,11 +1,14 @@
 //! How probable each option was to be in a presentation.
 
+use super::belief::Whose;
 use super::forming::{Drawn, Filter};
 use super::{Policy, Presenter, Propensities};
 use crate::option::OptionId;
 
-/// Draws for the propensities of a request that leaves only some options.
+/// Draws for the propensities of a request that leaves only options of which recent presentations say little.
 const FRESH_DRAWS: usize = 32;
+/// How far recent frequencies may be scaled to what a request leaves: beyond, they were too few of what is left.
+const MOST_SCALE: f64 = 4.0;
 
 impl Presenter {
     /// Propensities of what was formed: known, from the presentations before, or from a few draws.
@@ -17,30 +20,70 @@ impl Presenter {
         drawn: &[Drawn],
     ) -> (Vec<f64>, Propensities) {
         match policy {
-            Policy::Greedy => return (vec![1.0; drawn.len()], Propensities::Exact),
+            Policy::Greedy => return (self.greedy_propensities(filter, drawn), Propensities::Exact),
             Policy::Uniform => {
                 let chance = drawn.len() as f64 / self.eligible(filter).max(1) as f64;
                 return (vec![chance; drawn.len()], Propensities::Exact);
             }
-            // Others are eligible than before: what was presented then says little.
-            _ if !matches!(filter, Filter::All) => {
-                return self.fresh_propensities(policy, places, filter, drawn, FRESH_DRAWS);
-            }
-            _ => {}
+            Policy::Thompson | Policy::Anchored { .. } => {}
         }
         self.frequencies.of_kind(places, policy);
         let expected = drawn.len() as f64 / self.active_count().max(1) as f64;
-        // By the weight as it was given: a learned one moves, and those of a weight stay alike.
-        let weight = |option: OptionId| self.unexplored.contains(option).then(|| self.alpha[option.index()]);
-        let chances = drawn.iter().map(|&(_, option)| match weight(option) {
-            Some(alpha) => self.frequencies.estimate_pooled(alpha, self.unexplored.count_alike(option), expected),
-            None => self.frequencies.estimate(option, expected),
+        // Others are eligible than before: what those left had of the places is now the whole.
+        let left = self.share_of_what_is_left(filter, places as f64, expected);
+        let scale = drawn.len() as f64 / left;
+        let mut fewest = u64::MAX;
+        let whose: Vec<Whose> = drawn.iter().map(|&(_, option)| self.whose(filter, option)).collect();
+        let chances = whose.iter().map(|&whose| {
+            let (chance, draws) = self.frequencies.estimate(whose, expected);
+            fewest = fewest.min(draws);
+            (chance * scale).min(1.0)
         });
         let chances = chances.collect();
-        let draws = self.frequencies.draws();
-        let shown: Vec<(OptionId, Option<f64>)> = drawn.iter().map(|&(_, option)| (option, weight(option))).collect();
-        self.frequencies.count(shown.into_iter());
-        (chances, Propensities::Running { draws })
+        self.frequencies.count(whose.into_iter());
+        if !matches!(filter, Filter::All) && scale > MOST_SCALE {
+            return self.fresh_propensities(policy, places, filter, drawn, FRESH_DRAWS);
+        }
+        (chances, Propensities::Running { draws: fewest.min(usize::MAX as u64) as usize })
+    }
+
+    /// How many places the options that a request leaves took of late, on average. O(1) for each option that it names.
+    fn share_of_what_is_left(&self, filter: &Filter, places: f64, expected: f64) -> f64 {
+        let share = |option: OptionId| self.frequencies.estimate(self.whose(filter, option), expected).0;
+        match filter {
+            Filter::All => places.min(self.active_count() as f64),
+            Filter::Only { named, .. } => named.iter().map(|&option| share(option)).sum(),
+            Filter::Without { named, .. } => {
+                let active = named.iter().filter(|&&option| self.is_active(option));
+                places - active.map(|&option| share(option)).sum::<f64>()
+            }
+        }
+        .max(f64::MIN_POSITIVE)
+    }
+
+    /// Whose tally tells of an option.
+    fn whose(&self, filter: &Filter, option: OptionId) -> Whose {
+        if self.means.knows(option) {
+            return Whose::Own(option);
+        }
+        // By the weight as it was given: a learned one moves, and those of a weight stay alike.
+        let alpha = self.alpha[option.index()];
+        // All of them, whatever the request leaves: as with options with data, a tally is of all presentations.
+        let aside = if let Filter::Without { aside, .. } = filter { &aside[..] } else { &[] };
+        let alike = aside.iter().filter(|other| self.alpha[other.index()] == alpha).count();
+        Whose::Pooled { alpha, count: self.unexplored.count_of(self.weight(option)) + alike }
+    }
+
+    /// The largest means are sure to be there; of those never shown that are alike any.
+    fn greedy_propensities(&self, filter: &Filter, drawn: &[Drawn]) -> Vec<f64> {
+        let unexplored = filter.unexplored(&self.unexplored);
+        let alike = |option: OptionId| unexplored.alpha(option).map(f64::to_bits);
+        let chance = |&(_, option): &Drawn| {
+            let Some(weight) = alike(option) else { return 1.0 };
+            let shown = drawn.iter().filter(|&&(_, other)| alike(other) == Some(weight)).count();
+            shown as f64 / unexplored.count_alike(option).max(1) as f64
+        };
+        drawn.iter().map(chance).collect()
     }
 
     /// Propensities from draws made for them.

@@ -1,5 +1,6 @@
 //! What is asked of a presenter, and what it shows.
 
+use super::PresenterError;
 use crate::option::OptionId;
 use crate::presentation::Presentation;
 
@@ -25,6 +26,18 @@ pub enum Policy {
     Uniform,
 }
 
+impl Policy {
+    /// Refuses settings that are none.
+    pub(super) fn check(self) -> Result<(), PresenterError> {
+        match self {
+            Self::Anchored { boldness: Some(value), .. } if !(value > 0.0 && value.is_finite()) => {
+                Err(PresenterError::Boldness { value })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// How a presentation is ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -42,7 +55,7 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Propensities {
-    /// They are known.
+    /// They are known, given what the presenter knows: the means by which `greedy` goes as they stand.
     Exact,
     /// From how often options were presented of late.
     Running {
@@ -71,7 +84,8 @@ pub struct Request {
     pub policy: Option<Policy>,
     /// Another order than the presenter's.
     pub order: Option<Order>,
-    /// Draws to estimate propensities from, beside those that decide.
+    /// Draws to estimate propensities from, beside those that decide. Without, they come from how often options were presented of late,
+    /// scaled to what the request leaves; from 32 draws where that says too little of the candidates.
     pub propensity_draws: Option<usize>,
 }
 

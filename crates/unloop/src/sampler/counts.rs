@@ -10,7 +10,7 @@ use crate::posterior::Posterior;
 use crate::presentation::Choice;
 use crate::prior::{Prior, PriorError, check_alpha};
 use crate::statistics::store::{Entry, Store};
-use crate::statistics::{Statistics, StatisticsError, check_known, check_sum, check_weight, equal_parts};
+use crate::statistics::{Statistics, StatisticsError, check_known, check_sum, check_weight, equal_parts, left_of};
 
 /// No place.
 const NONE: u32 = u32::MAX;
@@ -186,22 +186,22 @@ impl Counts {
         }
         for (option, part) in equal_parts(choice.chosen(), weight) {
             let recorded = self.chosen_of(option);
-            if part > recorded {
+            if left_of(recorded, part).is_none() {
                 return Err(StatisticsError::ChosenBelowZero { option, recorded, weight: part });
             }
         }
         let members = choice.presentation().members();
         let entry = self.find(members);
         let recorded = entry.map_or(0.0, |entry| self.store.count(entry));
-        let Some(entry) = entry.filter(|_| weight <= recorded) else {
+        let Some((entry, left)) = entry.zip(left_of(recorded, weight)) else {
             return Err(StatisticsError::PresentedBelowZero { members: members.to_vec(), recorded, weight });
         };
         let weight_before = self.weight(entry);
         let chosen_before = choice.chosen().iter().map(|&option| self.chosen_of(option)).collect();
-        *self.store.count_mut(entry) = recorded - weight;
+        *self.store.count_mut(entry) = left;
         for (option, part) in equal_parts(choice.chosen(), weight) {
             let place = self.place(option);
-            self.chosen[place] -= part;
+            self.chosen[place] = left_of(self.chosen[place], part).unwrap_or(0.0);
         }
         let gone = self.weight(entry) == 0.0;
         let places = if gone { self.store.members(entry).to_vec() } else { Vec::new() };

@@ -84,6 +84,11 @@ impl Unexplored {
         at.map_or(0, |&(group, _)| self.groups[group as usize].options.len())
     }
 
+    /// How many have a weight.
+    pub(crate) fn count_of(&self, alpha: f64) -> usize {
+        self.by_alpha.get(&alpha.to_bits()).map_or(0, |&group| self.groups[group as usize].options.len())
+    }
+
     /// Whether an option is among them.
     pub(crate) fn contains(&self, option: OptionId) -> bool {
         self.at.get(option.index()).is_some_and(|&at| at != NOWHERE)

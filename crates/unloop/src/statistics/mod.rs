@@ -114,6 +114,9 @@ pub enum StatisticsError {
     },
 }
 
+/// Part of a count that a million scalings may get wrong by rounding.
+const ROUNDING: f64 = 1e-11;
+
 /// Counts of choices y_k and presentations μ(C) over options `0 … K−1`.
 #[derive(Clone)]
 pub struct Statistics {
@@ -248,7 +251,7 @@ impl Statistics {
         let members = self.load(presented, chosen, weight)?;
         self.check_chosen(chosen, weight)?;
         self.subtract_presented(&members, weight)?;
-        self.chosen[chosen.index()] -= weight;
+        self.take_chosen(chosen, weight);
         self.scratch = members;
         Ok(())
     }
@@ -264,7 +267,7 @@ impl Statistics {
         }
         self.subtract_presented(members, weight)?;
         for (option, part) in equal_parts(choice.chosen(), weight) {
-            self.chosen[option.index()] -= part;
+            self.take_chosen(option, part);
         }
         Ok(())
     }
@@ -458,12 +461,12 @@ impl Statistics {
     fn subtract_presented(&mut self, members: &[OptionId], weight: f64) -> Result<(), StatisticsError> {
         let entry = self.store.find(members);
         let recorded = entry.map_or(0.0, |entry| self.store.count(entry));
-        if weight > recorded {
+        let Some(left) = left_of(recorded, weight) else {
             return Err(StatisticsError::PresentedBelowZero { members: members.to_vec(), recorded, weight });
-        }
-        let Some(entry) = entry.filter(|_| weight > 0.0) else { return Ok(()) };
-        *self.store.count_mut(entry) = recorded - weight;
-        if recorded == weight {
+        };
+        let Some(entry) = entry.filter(|_| weight > 0.0 && recorded > 0.0) else { return Ok(()) };
+        *self.store.count_mut(entry) = left;
+        if left == 0.0 {
             self.distinct -= 1;
             for option in members {
                 self.degree[option.index()] -= 1;
@@ -494,8 +497,21 @@ impl Statistics {
 
     fn check_chosen(&self, option: OptionId, weight: f64) -> Result<(), StatisticsError> {
         let recorded = self.chosen[option.index()];
-        if weight > recorded { Err(StatisticsError::ChosenBelowZero { option, recorded, weight }) } else { Ok(()) }
+        let left = left_of(recorded, weight);
+        left.map(|_| ()).ok_or(StatisticsError::ChosenBelowZero { option, recorded, weight })
     }
+
+    fn take_chosen(&mut self, option: OptionId, weight: f64) {
+        let chosen = &mut self.chosen[option.index()];
+        *chosen = left_of(*chosen, weight).unwrap_or(0.0);
+    }
+}
+
+/// A count less a weight; none if that is below zero. What rounding can leave of a count that was scaled is nothing: an option would
+/// stay explored by it.
+pub(crate) fn left_of(recorded: f64, weight: f64) -> Option<f64> {
+    let left = recorded - weight;
+    if left.abs() <= ROUNDING * recorded { Some(0.0) } else { Some(left).filter(|&left| left >= 0.0) }
 }
 
 /// Equal if every y_k and μ(C) is, whatever the order of recording.
