@@ -186,6 +186,14 @@ fn pictures_are_drawn() {
         let bytes = std::fs::read(&picture.0).expect("a picture");
         assert!(bytes.windows(magic.len()).any(|window| window == magic), "{end}");
     }
+    // Fewer rounds than a curve could have points.
+    let picture = Temporary::new("short.svg");
+    let short = ["simulate", "--options", "4", "--size", "2", "--rounds", "7", "--runs", "2", "--plot", picture.text()];
+    let output = unloop(&short);
+    assert!(output.status.success() && picture.0.exists(), "{}", String::from_utf8_lossy(&output.stderr));
+    // What was played is printed even if it cannot be drawn.
+    let output = unloop(&[&short[..10], &["/nowhere/at-all.svg"]].concat());
+    assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stdout).contains("thompson"));
 }
 
 #[test]

@@ -65,6 +65,9 @@ const NAMES: [(&str, Name); 12] = [
     ("blind", Name::Blind),
 ];
 
+/// Options that policies with counts of every pair can have.
+const MOST_PAIRED: usize = 5_000;
+
 const OURS: &[&str] = &["order", "sampler", "budget", "particles", "prior", "learn"];
 const ANCHORED: &[&str] = &["order", "sampler", "budget", "particles", "prior", "learn", "explore", "boldness"];
 
@@ -116,6 +119,26 @@ pub enum SpecError {
         value: String,
         /// What it could be.
         expected: &'static str,
+    },
+    /// A setting that another one leaves without effect.
+    #[error("{policy}: {key} says nothing with {with}: leave one of them out")]
+    Idle {
+        /// The policy.
+        policy: String,
+        /// The setting.
+        key: &'static str,
+        /// The other.
+        with: String,
+    },
+    /// Too many options.
+    #[error("{policy} keeps counts of every pair: {options} options are too many, {most} the most")]
+    Pairs {
+        /// The policy.
+        policy: String,
+        /// Options there are.
+        options: usize,
+        /// The most it can have.
+        most: usize,
     },
     /// A policy for duels.
     #[error("{policy} plays duels alone: use --size 2")]
@@ -186,6 +209,10 @@ impl PolicySpec {
     /// If it cannot.
     pub fn check(&self, setting: &Setting) -> Result<(), SpecError> {
         let policy = || self.to_string();
+        let pairs = matches!(self.name, Name::DoubleThompson { .. } | Name::TopRank | Name::AssortmentBounds);
+        if pairs && setting.options > MOST_PAIRED {
+            return Err(SpecError::Pairs { policy: policy(), options: setting.options, most: MOST_PAIRED });
+        }
         match self.name {
             Name::DoubleThompson { .. } | Name::WinnerStays if setting.size != 2 => Err(SpecError::Duels { policy: policy() }),
             Name::AssortmentBounds | Name::EpochThompson if !setting.may_decline => {
@@ -290,6 +317,22 @@ impl PolicySpec {
             _ => SamplerSettings::Bounded { budget },
         };
         let learn = self.word("learn", &[("no", false), ("yes", true)], "yes or no")?;
+        let name = match sampler {
+            SamplerSettings::Smc(_) => "smc",
+            SamplerSettings::Paper => "paper",
+            SamplerSettings::Exact => "exact",
+            _ => "bounded",
+        };
+        let given = |own: &str| self.settings.iter().any(|(key, _)| key == own);
+        for (key, idle) in [
+            ("particles", name != "smc" && given("particles")),
+            ("budget", name != "bounded" && given("budget")),
+            ("learn", name != "bounded" && learn),
+        ] {
+            if idle {
+                return Err(SpecError::Idle { policy: self.to_string(), key, with: format!("sampler={name}") });
+            }
+        }
         let builder = Presenter::builder().prior(self.alpha()?).policy(policy).order(order).sampler(sampler);
         Ok(builder.learn_prior(learn).seed(seed))
     }

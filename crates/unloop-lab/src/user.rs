@@ -34,6 +34,8 @@ pub enum User {
     Rankings {
         /// Rankings, best first.
         rows: Vec<Vec<u32>>,
+        /// How many people rank like each, and those before it.
+        counts: Vec<f64>,
         /// θ* for regret.
         theta: Vec<f64>,
     },
@@ -61,6 +63,15 @@ pub enum UserError {
         /// The value.
         value: f64,
     },
+    /// Preferences that cannot be added up.
+    #[error("the preferences add up to {total}: divide them all by the largest")]
+    Sum {
+        /// Their sum.
+        total: f64,
+    },
+    /// No best option.
+    #[error("no option of the table is at least even with every other: regret has nothing to compare with")]
+    NoWinner,
     /// Too few options.
     #[error("{count} options leave nothing to choose")]
     Few {
@@ -94,7 +105,10 @@ impl User {
         }
         let positive = |theta: &[f64]| match theta.iter().position(|x| !(*x > 0.0 && x.is_finite())) {
             Some(i) => Err(UserError::Preference { place: i + 1, value: theta[i] }),
-            None => Ok(()),
+            None => match theta.iter().sum::<f64>() {
+                total if total.is_finite() => Ok(()),
+                total => Err(UserError::Sum { total }),
+            },
         };
         match self {
             Self::Luce { theta, none } => {
@@ -119,7 +133,7 @@ impl User {
                         return Err(UserError::Table { row: i + 1, column: j + 1, why });
                     }
                 }
-                Ok(())
+                if table.iter().any(|row| row.iter().all(|&p| p >= 0.5)) { Ok(()) } else { Err(UserError::NoWinner) }
             }
         }
     }
@@ -148,11 +162,11 @@ impl User {
             Self::Luce { theta, none } => Self::Luce { theta: vector(theta), none: *none },
             Self::Table(table) => Self::Table(at.iter().map(|&i| vector(&table[i])).collect()),
             Self::Drifting { from, to, rounds } => Self::Drifting { from: vector(from), to: vector(to), rounds: *rounds },
-            Self::Rankings { rows, theta } => {
+            Self::Rankings { rows, counts, theta } => {
                 let mut place = vec![0; at.len()];
                 at.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
                 let rows = rows.iter().map(|row| row.iter().map(|&k| place[k as usize]).collect()).collect();
-                Self::Rankings { rows, theta: vector(theta) }
+                Self::Rankings { rows, counts: counts.clone(), theta: vector(theta) }
             }
         }
     }
@@ -206,11 +220,13 @@ impl User {
                     return Some(if rng.random::<f64>() < table[a as usize][b as usize] { a } else { b });
                 }
                 // Larger sets: by the average chance against the others.
-                let against = |k: u32| shown.iter().map(|&j| table[k as usize][j as usize]).sum::<f64>();
+                let others = |k: u32| shown.iter().filter(move |&&j| j != k);
+                let against = |k: u32| others(k).map(|&j| table[k as usize][j as usize]).sum::<f64>();
                 pick(shown, against, None, rng)
             }
-            Self::Rankings { rows, .. } => {
-                let row = rows.get(rng.random_range(0..rows.len().max(1)))?;
+            Self::Rankings { rows, counts, .. } => {
+                let at = rng.random::<f64>() * counts.last()?;
+                let row = rows.get(counts.partition_point(|&count| count <= at))?;
                 row.iter().copied().find(|k| shown.contains(k))
             }
         }

@@ -8,7 +8,7 @@ use unloop::presenter::{Policy as Forming, Request};
 use unloop::{OptionId, Presenter, Statistics};
 use unloop_lab::rivals::Blind;
 use unloop_lab::summary::Summary;
-use unloop_lab::{Campaign, Policy, Run, SpecError, User, UserError};
+use unloop_lab::{Campaign, Policy, PolicySpec, Run, Setting, SpecError, User, UserError, numbers};
 
 fn campaign(users: Vec<User>, size: usize, rounds: usize, runs: usize, policies: &[&str]) -> Campaign {
     let policies = policies.iter().map(|text| text.parse().expect("a policy")).collect();
@@ -47,7 +47,11 @@ fn threads_do_not_matter() {
         _ => unreachable!("Luce's rule"),
     };
     let drifting = User::Drifting { from: vec![1.0, 2.0, 3.0], to: vec![3.0, 2.0, 1.0], rounds: 50 };
-    let rankings = User::Rankings { rows: vec![vec![0, 1, 2], vec![2, 0], vec![1]], theta: vec![0.4, 0.3, 0.3] };
+    let rankings = User::Rankings {
+        rows: vec![vec![0, 1, 2], vec![2, 0], vec![1]],
+        counts: vec![1.0, 2.0, 3.0],
+        theta: vec![0.4, 0.3, 0.3],
+    };
     for campaign in [
         campaign(vec![User::dirichlet(8, 0.5, 1), User::dirichlet(8, 0.5, 2)], 3, 120, 4, &ours),
         campaign(vec![User::cyclic()], 2, 120, 3, &duels),
@@ -98,7 +102,7 @@ fn policies_that_cannot_play_are_refused() {
     assert!(matches!(refused("wsw", 5), SpecError::Duels { .. }));
     assert!(matches!(refused("mnl-ts", 3), SpecError::NeedsNone { .. }));
     assert!(matches!(refused("aoa-rb:x=1", 3), SpecError::NeedsNone { .. }));
-    let text = |text: &str| text.parse::<unloop_lab::PolicySpec>().expect_err("no policy").to_string();
+    let text = |text: &str| text.parse::<PolicySpec>().expect_err("no policy").to_string();
     assert!(text("tompson").starts_with("there is no policy \"tompson\": thompson, anchored"));
     assert_eq!(text("toprank:detla=1"), "toprank has no setting \"detla\"; it has delta");
     assert_eq!(text("toprank:delta=2"), "toprank: delta=2: it must be a number above 0 and below 1");
@@ -126,14 +130,46 @@ fn people_choose_as_they_should() {
     testkit::chi_square::counts(&counts, &[0.4, 0.2, 0.1, 0.0, 0.3], 1e-4).assert_passes("Luce");
     let counts = count(&User::cyclic(), &[3, 1]);
     testkit::chi_square::counts(&counts, &[0.0, 0.1, 0.0, 0.9, 0.0], 1e-4).assert_passes("a table");
-    let rankings = User::Rankings { rows: vec![vec![2, 0], vec![1]], theta: vec![1.0; 3] };
+    // Of three certain duels each wins as many of the others: not half of itself as well.
+    let certain = User::Table(vec![vec![0.5, 1.0, 1.0], vec![0.0, 0.5, 1.0], vec![0.0, 0.0, 0.5]]);
+    let counts = count(&certain, &[0, 1, 2]);
+    testkit::chi_square::counts(&counts, &[2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0], 1e-4).assert_passes("a table of three");
+    // One ranks like the first, three like the second.
+    let rankings = User::Rankings { rows: vec![vec![2, 0], vec![1]], counts: vec![1.0, 4.0], theta: vec![1.0; 3] };
     let counts = count(&rankings, &[0, 2]);
-    testkit::chi_square::counts(&counts, &[0.0, 0.0, 0.5, 0.5], 1e-4).assert_passes("rankings");
+    testkit::chi_square::counts(&counts, &[0.0, 0.0, 0.25, 0.75], 1e-4).assert_passes("rankings");
     // Half way preferences are the geometric mean; there and back.
     let drifting = User::Drifting { from: vec![1.0, 4.0], to: vec![4.0, 1.0], rounds: 10 };
     let share = |round: usize| drifting.truth(round).theta.expect("preferences")[0];
     assert!((share(0) - 0.2).abs() < 1e-12 && (share(5) - 0.5).abs() < 1e-12 && (share(10) - 0.8).abs() < 1e-12);
     assert!((share(20) - 0.2).abs() < 1e-12);
+}
+
+/// People who are none are refused, and files that are none.
+#[test]
+fn people_are_checked() {
+    let luce = |theta: &[f64]| User::Luce { theta: theta.to_vec(), none: None }.check();
+    assert!(matches!(luce(&[1e308, 1e308, 1.0]), Err(UserError::Sum { .. })));
+    assert!(matches!(luce(&[1.0, 0.0]), Err(UserError::Preference { place: 2, .. })));
+    let circle = vec![vec![0.5, 0.9, 0.1], vec![0.1, 0.5, 0.9], vec![0.9, 0.1, 0.5]];
+    assert_eq!(User::Table(circle).check(), Err(UserError::NoWinner));
+    assert_eq!(User::cyclic().check(), Ok(()));
+    assert_eq!(numbers("\u{feff}0.7\n0.2\n").unwrap(), [[0.7], [0.2]]);
+    assert_eq!(numbers("theta\n0.2\n").unwrap(), [[0.2]]);
+    assert!(numbers("O.7\n0.2\n").is_err() && numbers("0.7\nx\n").is_err());
+}
+
+/// Settings without effect and policies beyond their means are refused.
+#[test]
+fn policies_are_checked() {
+    for text in ["thompson:particles=5", "thompson:sampler=smc,learn=yes", "thompson:sampler=exact,budget=3"] {
+        assert!(matches!(text.parse::<PolicySpec>(), Err(SpecError::Idle { .. })), "{text}");
+    }
+    let many = Setting { options: 100_000, size: 2, rounds: 1, may_decline: true };
+    for text in ["dts", "toprank", "aoa-rb"] {
+        assert!(matches!(text.parse::<PolicySpec>().unwrap().check(&many), Err(SpecError::Pairs { .. })), "{text}");
+    }
+    assert_eq!("thompson".parse::<PolicySpec>().unwrap().check(&many), Ok(()));
 }
 
 /// The promotion of the paper's supplement: inferior options were shown a hundred times first. The presenter finds its way out: within

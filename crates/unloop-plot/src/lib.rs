@@ -38,7 +38,7 @@ mod picture;
 mod svg;
 
 pub use axis::Scale;
-pub use bands::{BandPoint, Bands, BandsError, Curve};
+pub use bands::{BandPoint, Bands, BandsError, Curve, MOST_CURVES};
 pub use forest::{Forest, ForestError, ForestRow, Reference};
 pub use matrix::{MatrixError, MatrixPlot};
 pub use picture::{Picture, PngError};

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result};
 use clap::Args;
 use unloop_lab::{Campaign, PolicySpec};
+use unloop_plot::MOST_CURVES;
 
 use crate::failure::failure;
 use crate::model::at_least_one;
@@ -26,7 +27,7 @@ use crate::rank::picture_path;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Simulate {
     /// Options there are; a file of people brings its own
-    #[arg(long, value_name = "K", default_value_t = 50, value_parser = at_least_one)]
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = at_most_ten_million)]
     options: usize,
 
     /// Options in a presentation
@@ -38,7 +39,7 @@ pub(crate) struct Simulate {
     rounds: usize,
 
     /// Runs of each policy
-    #[arg(long, value_name = "R", default_value_t = 30, value_parser = at_least_one)]
+    #[arg(long, value_name = "R", default_value_t = 30, value_parser = at_most_ten_million)]
     runs: usize,
 
     /// Policies: thompson, anchored, greedy, uniform, dts, dts+, toprank, wsw, self-sparring, aoa-rb, mnl-ts, blind; settings after a colon.
@@ -60,7 +61,7 @@ pub(crate) struct Simulate {
     threads: Option<usize>,
 
     /// Add the share of exposure of each option, from the best to the worst for people
-    #[arg(long)]
+    #[arg(long, conflicts_with = "csv")]
     exposure: bool,
 
     /// Print JSON
@@ -94,16 +95,16 @@ impl Simulate {
         if self.size > options {
             return Err(failure(format!("--size {} of {options} options", self.size), "show fewer, or have more with --options"));
         }
-        let marks =
-            if self.plot.is_some() { (1..=MARKS).map(|i| (i * self.rounds).div_ceil(MARKS)).collect() } else { Vec::new() };
+        if self.plot.is_some() && policies.len() > MOST_CURVES {
+            let told = format!("--plot: {} curves cannot be told apart, at most {MOST_CURVES} can", policies.len());
+            return Err(failure(told, "draw fewer policies"));
+        }
+        let marks = if self.plot.is_some() { marks(self.rounds) } else { Vec::new() };
         let campaign =
             Campaign { users, size: self.size, rounds: self.rounds, runs: self.runs, policies, seed: self.seed, marks };
         let runs = self.play(&campaign)?;
         let report = report::Report { campaign: &campaign, runs: &runs, user: &self.user, exposure: self.exposure };
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-        if let Some(path) = &self.plot {
-            report.draw(path)?;
-        }
         if self.json {
             print_json(&mut out, &report.json())?;
         } else if self.csv {
@@ -111,18 +112,34 @@ impl Simulate {
         } else {
             report.print(&mut out)?;
         }
-        Ok(std::io::Write::flush(&mut out)?)
+        std::io::Write::flush(&mut out)?;
+        // Last: if it cannot be written, the figures are not lost.
+        self.plot.as_ref().map_or(Ok(()), |path| report.draw(path))
     }
 
     fn play(&self, campaign: &Campaign) -> Result<Vec<Vec<unloop_lab::Run>>> {
         let done = Arc::new(AtomicUsize::new(0));
         let total = campaign.runs * campaign.policies.len();
         let _progress = Progress::counting("playing", Arc::clone(&done), total);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build().context("no threads")?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.map_or(0, |n| n.min(total)))
+            .build()
+            .context("no threads")?;
         let runs = pool.install(|| campaign.run(&done))?;
         debug_assert_eq!(done.load(Ordering::Relaxed), total);
         Ok(runs)
     }
+}
+
+/// Rounds at which curves have points, each once.
+fn marks(rounds: usize) -> Vec<usize> {
+    let mut marks: Vec<usize> = (1..=MARKS).map(|i| (i as u128 * rounds as u128).div_ceil(MARKS as u128) as usize).collect();
+    marks.dedup();
+    marks
+}
+
+fn at_most_ten_million(text: &str) -> Result<usize, String> {
+    at_least_one(text).ok().filter(|&n| n <= 10_000_000).ok_or_else(|| "it must be a whole number from 1 to 10000000".into())
 }
 
 /// Policies as written: by blanks and semicolons, and by commas where what follows is another policy.

@@ -72,7 +72,7 @@ impl Report<'_> {
         print_fitted(out, &names, &rows, &["#", "sets", "median", "µs", "best at end"])?;
         writeln!(
             out,
-            "\nregret over {} rounds of {} from {} options, {} runs, people {}, seed {}; half: half the 95 % interval of the mean",
+            "\nregret over {} rounds of {} from {} options, {} runs, people {}, seed {}\nhalf: half the 95 % interval of the mean",
             count(campaign.rounds as f64),
             campaign.size,
             campaign.users[0].option_count(),
@@ -135,8 +135,14 @@ impl Report<'_> {
                         row
                     })
                     .collect();
+                let number = |text: &str| text.parse::<f64>().ok().filter(|x| x.is_finite());
+                let setting = |text: &str| match (text.parse::<u64>(), number(text)) {
+                    (Ok(whole), _) => json!(whole),
+                    (_, Some(number)) => json!(number),
+                    _ => json!(text),
+                };
                 let settings: Map<String, Value> =
-                    spec.settings().iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+                    spec.settings().iter().map(|(key, value)| (key.clone(), setting(value))).collect();
                 let mut row = json!({
                     "policy": spec.name(),
                     "settings": settings,

@@ -11,6 +11,9 @@ use crate::failure::failure;
 /// Vectors of preferences when none is given: runs go round them.
 pub(super) const VECTORS: u64 = 20;
 
+/// Preferences that are kept, all vectors together: a gigabyte and a half.
+const MOST_PREFERENCES: u64 = 200_000_000;
+
 /// People as written: `luce:sparse|dense|FILE`, `cyclic`, `table:FILE`, `replay:FILE`, with `none=…`, `seed=…`, `vectors=…` after a comma.
 pub(super) fn users(text: &str, options: usize) -> Result<Vec<User>> {
     let mut parts = text.split(',');
@@ -25,6 +28,10 @@ pub(super) fn users(text: &str, options: usize) -> Result<Vec<User>> {
             "vectors" => vectors = value.parse::<u64>().ok().filter(|&n| n > 0).ok_or_else(bad)?,
             _ => return Err(bad()),
         }
+    }
+    if vectors.saturating_mul(options as u64) > MOST_PREFERENCES {
+        let told = format!("--user {text}: {vectors} vectors of {options} preferences are more than {MOST_PREFERENCES}");
+        return Err(failure(told, "have fewer of them with vectors=…, or fewer --options"));
     }
     let dirichlet = |alpha: f64| (0..vectors).map(|i| User::dirichlet(options, alpha, seed + i)).collect();
     let mut users = match kind.split_once(':') {

@@ -6,8 +6,8 @@ use crate::picture::Picture;
 
 mod drawing;
 
-/// More curves than that have no dashes of their own, and nobody follows them.
-const MOST_CURVES: usize = 12;
+/// Curves that can be told apart: more have no dashes of their own, and nobody follows them.
+pub const MOST_CURVES: usize = 12;
 /// Larger numbers have labels that nobody reads.
 const LARGEST: f64 = 1e15;
 
