@@ -32,8 +32,8 @@ const DIVERGING: [Rgb; 7] = [
 ];
 
 /// The colours of Okabe and Ito, which people with any common kind of colour blindness tell apart, without their yellow, which
-/// is hardly seen on white. The first four differ most in a grey print.
-const DISTINCT: [Rgb; 7] = [
+/// is hardly seen on white. The first four differ most in a grey print. Five more follow for those who need twelve.
+const DISTINCT: [Rgb; 12] = [
     Rgb(0, 114, 178),
     Rgb(230, 159, 0),
     Rgb(28, 39, 51),
@@ -41,6 +41,22 @@ const DISTINCT: [Rgb; 7] = [
     Rgb(213, 94, 0),
     Rgb(204, 121, 167),
     Rgb(86, 180, 233),
+    Rgb(136, 34, 85),
+    Rgb(128, 128, 30),
+    Rgb(104, 78, 190),
+    Rgb(118, 126, 135),
+    Rgb(52, 92, 40),
+];
+
+/// Near-white to dark blue, each clearly darker than the one before.
+const SEQUENTIAL: [Rgb; 7] = [
+    Rgb(246, 249, 252),
+    Rgb(221, 233, 245),
+    Rgb(184, 210, 234),
+    Rgb(136, 180, 219),
+    Rgb(84, 142, 197),
+    Rgb(38, 101, 167),
+    Rgb(10, 58, 114),
 ];
 
 /// Red, green and blue, each from 0 to 255.
@@ -58,9 +74,14 @@ impl Rgb {
         Rgb(mix(r, s), mix(g, h), mix(b, c))
     }
 
-    /// A colour for one of several things; after seven they come again.
+    /// A colour for one of several things; after twelve they come again.
     pub(crate) fn distinct(index: usize) -> Self {
         DISTINCT[index % DISTINCT.len()]
+    }
+
+    /// One of seven tones, from near-white to dark blue.
+    pub(crate) fn sequential(step: usize) -> Self {
+        SEQUENTIAL[step.min(SEQUENTIAL.len() - 1)]
     }
 
     /// The same hue, dark enough for small print on white: 4.5 : 1 or more.
@@ -129,6 +150,12 @@ mod tests {
             assert!(1.05 / (print.luminance() + 0.05) >= 4.5 && !prints[..index].contains(print), "{print:?}");
         }
         assert_eq!(prints[2], DISTINCT[2], "what is dark already stays");
+    }
+
+    #[test]
+    fn tones_darken_in_grey_by_steps_that_are_seen() {
+        let greys = SEQUENTIAL.map(|tone| tone.luminance() + 0.05);
+        assert!(greys.windows(2).all(|pair| pair[0] / pair[1] > 1.12), "{greys:?}");
     }
 
     #[test]

@@ -50,6 +50,12 @@ pub(crate) fn width(text: &str, size: f64, weight: Weight) -> f64 {
     size * text.chars().map(em).sum::<f64>()
 }
 
+/// Room for the widest of some texts, in other fonts too.
+pub(crate) fn widest<T: AsRef<str>>(texts: &[T], size: f64) -> f64 {
+    let widths = texts.iter().map(|text| width(text.as_ref(), size, Weight::Regular));
+    (OTHER_FONTS * widths.fold(0.0, f64::max)).ceil()
+}
+
 /// The text, or as much of it as fits into `characters` and `room` pixels with a `…` at the end.
 pub(crate) fn shorten(text: &str, characters: usize, room: f64, size: f64) -> String {
     let fits = |text: &str| text.chars().count() <= characters && width(text, size, Weight::Regular) <= room;

@@ -33,12 +33,17 @@ mod font;
 mod forest;
 mod matrix;
 mod number;
+mod panels;
 mod paragraph;
 mod picture;
+mod point;
+mod style;
 mod svg;
 
 pub use axis::Scale;
-pub use bands::{BandPoint, Bands, BandsError, Curve, MOST_CURVES};
+pub use bands::{Bands, BandsError, Curve, MOST_CURVES};
 pub use forest::{Forest, ForestError, ForestRow, Reference};
 pub use matrix::{MatrixError, MatrixPlot};
+pub use panels::{Look, Panel, Panels, PanelsError, Series};
 pub use picture::{Picture, PngError};
+pub use point::{BandPoint, PointFault};

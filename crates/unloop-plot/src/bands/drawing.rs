@@ -1,11 +1,12 @@
 //! Where everything of a picture of curves stands, and how it looks.
 
-use super::{BandPoint, Bands, Curve, MOST_CURVES};
+use super::{BandPoint, Bands, Curve};
 use crate::axis::{Axis, TICK_SIZE};
 use crate::colour::{GREY, GRID, INK, Rgb, SOFT};
-use crate::font::{self, OTHER_FONTS, Weight};
+use crate::font::{self, OTHER_FONTS};
 use crate::paragraph::{self, FOOTER, SUBTITLE, TITLE};
 use crate::picture::Picture;
+use crate::style;
 use crate::svg::{Anchor, Element, Page};
 
 const WIDTH: f64 = 900.0;
@@ -27,22 +28,6 @@ const RISE: f64 = 10.0;
 /// Between a line or tick and what is written beside it.
 const GAP: f64 = 6.0;
 
-/// Dashes and the gaps between them, so that curves are told apart without colours too. None is a line without gaps.
-const DASHES: [Option<&str>; MOST_CURVES] = [
-    None,
-    Some("8 3"),
-    Some("2 2.5"),
-    Some("9 3 2 3"),
-    Some("16 4"),
-    Some("5 3"),
-    Some("9 3 2 3 2 3"),
-    Some("16 3 5 3"),
-    Some("2 5"),
-    Some("16 3 2 3"),
-    Some("5 6"),
-    Some("16 3 2 3 2 3"),
-];
-
 /// Draws curves that have been checked.
 pub(super) fn draw(bands: &Bands) -> Picture {
     let names: Vec<String> =
@@ -52,18 +37,12 @@ pub(super) fn draw(bands: &Bands) -> Picture {
     let mut y = paragraph::draw(&mut page, &bands.title, TITLE, MARGIN, MARGIN - 4.0, room);
     y = paragraph::draw(&mut page, bands.subtitle.as_deref().unwrap_or(""), SUBTITLE, MARGIN, y, room);
     let top = y + 12.0 + if bands.y_label.is_empty() { 0.0 } else { LINE_HEIGHT + RISE - 6.0 };
-    let axes = Axes::new(bands, widest(&names, NAME_SIZE), top);
+    let axes = Axes::new(bands, font::widest(&names, NAME_SIZE), top);
     y = Drawing { bands, names, axes, page: &mut page }.draw();
     if let Some(footer) = &bands.footer {
         y = paragraph::draw(&mut page, footer, FOOTER, MARGIN, y + 8.0, room);
     }
     Picture::new(&page, WIDTH, y + MARGIN - 6.0, &bands.title)
-}
-
-/// Room for the widest of some texts.
-fn widest<T: AsRef<str>>(texts: &[T], size: f64) -> f64 {
-    let widths = texts.iter().map(|text| font::width(text.as_ref(), size, Weight::Regular));
-    (OTHER_FONTS * widths.fold(0.0, f64::max)).ceil()
 }
 
 struct Axes {
@@ -82,7 +61,7 @@ impl Axes {
             most(|point| point.high.max(point.mean)),
             (top + HEIGHT, top),
         );
-        let labels = |axis: &Axis| widest(&axis.ticks().iter().map(|tick| tick.label.as_str()).collect::<Vec<_>>(), TICK_SIZE);
+        let labels = Axis::widest_label;
         let (left, right) = (MARGIN + labels(&y) + GAP, WIDTH - MARGIN - names - GAP - LEADER);
         let across = |left, right| Axis::across(least(|point| point.x), most(|point| point.x), (left, right));
         // Half of a label may stand beyond either end; on a shorter axis labels are not longer.
@@ -157,21 +136,12 @@ impl Drawing<'_> {
     fn band(&mut self, index: usize, curve: &Curve) {
         let above = curve.points.iter().map(|point| self.axes.at(point.x, point.high));
         let below = curve.points.iter().rev().map(|point| self.axes.at(point.x, point.low));
-        let band = Element::through("polygon", above.chain(below)).with("fill", &Rgb::distinct(index).hex());
-        self.page.add(&band.number("fill-opacity", 0.16).with("class", "band"));
+        self.page.add(&style::band(index, above.chain(below)).with("class", "band"));
     }
 
     fn line(&mut self, index: usize, curve: &Curve) {
         let points = curve.points.iter().map(|point| self.axes.at(point.x, point.mean));
-        let mut line = Element::through("polyline", points)
-            .with("fill", "none")
-            .with("stroke", &Rgb::distinct(index).hex())
-            .number("stroke-width", 2.0)
-            .with("stroke-linejoin", "round");
-        if let Some(dashes) = DASHES[index] {
-            line = line.with("stroke-dasharray", dashes);
-        }
-        self.page.add(&line.with("class", "curve").tip(&curve.name));
+        self.page.add(&style::line(index, points, 2.0).with("class", "curve").tip(&curve.name));
     }
 
     /// The names, each with a thin line from the end of its curve.
@@ -220,6 +190,7 @@ fn apart(wanted: &[f64], gap: f64, (least, most): (f64, f64)) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::MOST_CURVES;
     use super::*;
 
     const ENDS: (f64, f64) = (0.0, 100.0);
@@ -244,13 +215,6 @@ mod tests {
             let heights = apart(&[place; MOST_CURVES], NAME_HEIGHT, (0.0, HEIGHT));
             assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= NAME_HEIGHT - 1e-9), "{heights:?}");
             assert!(heights[0] >= 0.0 && heights[MOST_CURVES - 1] <= HEIGHT, "{heights:?}");
-        }
-    }
-
-    #[test]
-    fn no_dashes_are_used_twice() {
-        for (index, dashes) in DASHES.iter().enumerate() {
-            assert!(!DASHES[..index].contains(dashes));
         }
     }
 }

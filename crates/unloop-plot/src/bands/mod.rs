@@ -3,13 +3,13 @@
 use thiserror::Error;
 
 use crate::picture::Picture;
+use crate::point::{self, BandPoint, PointFault};
+use crate::style::MOST_STYLES;
 
 mod drawing;
 
 /// Curves that can be told apart: more have no dashes of their own, and nobody follows them.
-pub const MOST_CURVES: usize = 12;
-/// Larger numbers have labels that nobody reads.
-const LARGEST: f64 = 1e15;
+pub const MOST_CURVES: usize = MOST_STYLES;
 
 /// Curves to draw.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,19 +35,6 @@ pub struct Curve {
     pub name: String,
     /// Two or more, each further right than the one before. All are drawn: a few hundred are as many as can be seen.
     pub points: Vec<BandPoint>,
-}
-
-/// One point of a curve. Everything is between -10¹⁵ and 10¹⁵.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BandPoint {
-    /// Where it stands from left to right, such as a number of rounds.
-    pub x: f64,
-    /// Where the line goes. It may be outside the interval, as means of skewed distributions are.
-    pub mean: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
 }
 
 /// Why curves cannot be drawn. Curves and points are numbered from 1.
@@ -157,21 +144,10 @@ impl Curve {
         if self.points.len() < 2 {
             return Err(BandsError::TooShort { curve, name: name(), points: self.points.len() });
         }
-        let mut before = f64::NEG_INFINITY;
-        for (&BandPoint { x, mean, low, high }, point) in self.points.iter().zip(1..) {
-            for (what, value) in [("x", x), ("mean", mean), ("lower end", low), ("upper end", high)] {
-                if !(-LARGEST..=LARGEST).contains(&value) {
-                    return Err(BandsError::Value { curve, name: name(), point, what, value });
-                }
-            }
-            if low > high {
-                return Err(BandsError::Interval { curve, name: name(), point, low, high });
-            }
-            if x <= before {
-                return Err(BandsError::Order { curve, name: name(), point, before, x });
-            }
-            before = x;
-        }
-        Ok(())
+        point::check(&self.points).map_err(|(point, fault)| match fault {
+            PointFault::Value { what, value } => BandsError::Value { curve, name: name(), point, what, value },
+            PointFault::Interval { low, high } => BandsError::Interval { curve, name: name(), point, low, high },
+            PointFault::Order { before, x } => BandsError::Order { curve, name: name(), point, before, x },
+        })
     }
 }

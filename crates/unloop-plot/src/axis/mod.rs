@@ -1,7 +1,11 @@
 //! Axes of shares and of plain numbers: where a value stands, and where ticks go.
 
 use crate::font::{self, Weight};
-use crate::number::{percent, plain};
+use crate::number::plain;
+
+mod round;
+
+use round::{Print, Round, Step, closest};
 
 /// How shares are spread along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,10 +29,12 @@ const MOST_DECADES: i32 = 9;
 
 /// Most steps of a linear axis: finer ones first; the first whose labels have room is taken.
 const STEPS: [f64; 7] = [10.0, 8.0, 6.0, 4.0, 3.0, 2.0, 1.0];
+/// From one label of an upright axis to the next at least.
+const UPRIGHT_GAP: f64 = 17.0;
+/// Decimals of ticks that a picture asks for at most.
+const MOST_DECIMALS: usize = 3;
 /// Most steps of an upright axis, whose labels always have room.
 const UPRIGHT_STEPS: f64 = 8.0;
-/// Plain numbers that are no further apart are not told apart: the labels would be all decimals.
-const FINEST: f64 = 1e-12;
 
 /// An axis from left to right, or upright with its lower end as its left.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +67,11 @@ impl Axis {
     /// near.
     pub(crate) fn across(low: f64, high: f64, pixels: (f64, f64)) -> Self {
         let low = if (0.0..0.2 * high).contains(&low) { 0.0 } else { low };
+        Self::between(low, high, pixels)
+    }
+
+    /// A linear axis of plain numbers from left to right, from `low` to `high`.
+    pub(crate) fn between(low: f64, high: f64, pixels: (f64, f64)) -> Self {
         let high = high.max(low + closest(low, high));
         let slack = 1e-9 * (high - low);
         Self::first_that_fits(|most| {
@@ -77,6 +88,16 @@ impl Axis {
         Self::stepped((low, high), pixels, UPRIGHT_STEPS, Print::Plain)
     }
 
+    /// The same, but without zero where the values are close together and far from it.
+    pub(crate) fn upright_near(low: f64, high: f64, pixels: (f64, f64)) -> Self {
+        let far = if low > 0.0 { high } else { -low };
+        if low * high > 0.0 && high - low < 0.5 * far {
+            Self::stepped((low, high), pixels, UPRIGHT_STEPS, Print::Plain)
+        } else {
+            Self::upright(low, high, pixels)
+        }
+    }
+
     /// A linear axis from the tick at or below `low` to that at or above `high`, in at most about so many steps.
     fn stepped((low, high): (f64, f64), (left, right): (f64, f64), most: f64, print: Print) -> Self {
         let least = if print == Print::Plain { closest(low, high) } else { 1e-9 * high };
@@ -91,23 +112,35 @@ impl Axis {
         finest.into_iter().map(&axis).find(Self::labels_fit).unwrap_or_else(|| axis(coarsest))
     }
 
-    /// A logarithmic axis on which all of `low..=high`, both above zero, has its place, unless it spans more than nine decades.
-    pub(crate) fn log(low: f64, high: f64, (left, right): (f64, f64)) -> Self {
+    /// A logarithmic axis of shares on which all of `low..=high`, both above zero, has its place, unless it spans more than nine
+    /// decades.
+    pub(crate) fn log(low: f64, high: f64, pixels: (f64, f64)) -> Self {
         let last = Round::above(high);
         let mut first = Round::below(low);
         if first.exponent < last.exponent - MOST_DECADES {
             first = Round { digit: last.digit, exponent: last.exponent - MOST_DECADES };
         }
+        Self::decades(first, last, pixels, Print::Percent)
+    }
+
+    /// A logarithmic axis of plain numbers, in either direction, on which all of `low..=high`, both above zero, has its place.
+    pub(crate) fn log_plain(low: f64, high: f64, pixels: (f64, f64)) -> Self {
+        Self::decades(Round::below(low), Round::above(high), pixels, Print::Plain)
+    }
+
+    /// A logarithmic axis from one round number to another.
+    fn decades(first: Round, last: Round, (left, right): (f64, f64), print: Print) -> Self {
+        let mut first = first;
         if first == last {
             first = first.before();
         }
         let mut axis = Self { log: true, from: first.value(), to: last.value(), left, right, ticks: Vec::new() };
-        for (digits, every) in [(&[1, 2, 5][..], 1), (&[1], 1), (&[1], 2), (&[1], 3), (&[1], 5)] {
+        for (digits, every) in [(&[1, 2, 5][..], 1), (&[1], 1), (&[1], 2), (&[1], 3), (&[1], 5), (&[1], 10)] {
             axis.ticks = (first.exponent..=last.exponent)
                 .filter(|exponent| exponent % every == 0)
                 .flat_map(|exponent| digits.iter().map(move |&digit| Round { digit, exponent }))
                 .filter(|round| (axis.from..=axis.to).contains(&round.value()))
-                .map(Round::tick)
+                .map(|round| round.tick(print))
                 .collect();
             if axis.labels_fit() {
                 break;
@@ -132,6 +165,11 @@ impl Axis {
         &self.ticks
     }
 
+    /// Room for the widest label.
+    pub(crate) fn widest_label(&self) -> f64 {
+        font::widest(&self.ticks.iter().map(|tick| tick.label.as_str()).collect::<Vec<_>>(), TICK_SIZE)
+    }
+
     /// The pixel of a value; that of the nearer end if the value is off the axis.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let part = if self.log {
@@ -147,121 +185,25 @@ impl Axis {
         value < self.from
     }
 
+    /// The same axis with ticks at just these values, which ascend and are on it; none if they are long or have no room.
+    pub(crate) fn with_ticks(&self, values: &[f64]) -> Option<Self> {
+        let decimals = (0..=MOST_DECIMALS).find(|&decimals| {
+            let power = 10f64.powi(decimals as i32);
+            values.iter().all(|value| (value * power - (value * power).round()).abs() <= 1e-9 * power)
+        })?;
+        let ticks = values.iter().map(|&value| Tick { value, label: plain(value, decimals) }).collect();
+        Some(Self { ticks, ..self.clone() }).filter(Self::labels_fit)
+    }
+
     fn labels_fit(&self) -> bool {
+        if self.right < self.left {
+            return self.ticks.windows(2).all(|pair| self.at(pair[0].value) - self.at(pair[1].value) >= UPRIGHT_GAP);
+        }
         let half = |tick: &Tick| 0.5 * font::width(&tick.label, TICK_SIZE, Weight::Regular);
         self.ticks
             .windows(2)
             .all(|pair| self.at(pair[0].value) + half(&pair[0]) + TICK_GAP <= self.at(pair[1].value) - half(&pair[1]))
     }
-}
-
-/// A step of a linear axis: 1, 2 or 5 times a power of ten.
-#[derive(Clone, Copy)]
-struct Step(Round);
-
-impl Step {
-    fn at_least(size: f64) -> Self {
-        Self(Round::above(size))
-    }
-
-    /// That many steps. Counting in steps keeps ticks free of sums of rounding errors.
-    fn times(self, count: f64) -> f64 {
-        let Round { digit, exponent } = self.0;
-        scaled(count * f64::from(digit), exponent)
-    }
-
-    /// The last count of steps that is not above a value, up to rounding.
-    fn below(self, value: f64) -> f64 {
-        (value / self.times(1.0) + 1e-9).floor()
-    }
-
-    /// The first count of steps that is not below a value, up to rounding.
-    fn above(self, value: f64) -> f64 {
-        (value / self.times(1.0) - 1e-9).ceil()
-    }
-
-    fn tick(self, count: f64, print: Print) -> Tick {
-        let value = self.times(count);
-        let label = match print {
-            Print::Percent => percent(value, self.0.decimals()),
-            Print::Plain => plain(value, -self.0.exponent.min(0) as usize),
-        };
-        Tick { value, label }
-    }
-}
-
-/// How values are written at ticks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Print {
-    Percent,
-    Plain,
-}
-
-/// The least distance that two plain numbers near these must have to be told apart.
-fn closest(low: f64, high: f64) -> f64 {
-    FINEST.max(1e-9 * low.abs().max(high.abs()))
-}
-
-/// A round number: 1, 2 or 5 times a power of ten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Round {
-    digit: u8,
-    exponent: i32,
-}
-
-impl Round {
-    /// The largest round number that is not above a value.
-    fn below(value: f64) -> Self {
-        // One decade too high, then down: a logarithm may be off by a rounding.
-        let mut round = Self { digit: 1, exponent: value.log10().ceil() as i32 + 1 };
-        while round.value() > value * (1.0 + 1e-12) {
-            round = round.before();
-        }
-        round
-    }
-
-    /// The smallest round number that is not below a value.
-    fn above(value: f64) -> Self {
-        let mut round = Self { digit: 1, exponent: value.log10().floor() as i32 - 1 };
-        while round.value() < value * (1.0 - 1e-12) {
-            round = round.after();
-        }
-        round
-    }
-
-    fn before(self) -> Self {
-        match self.digit {
-            5 => Self { digit: 2, ..self },
-            2 => Self { digit: 1, ..self },
-            _ => Self { digit: 5, exponent: self.exponent - 1 },
-        }
-    }
-
-    fn after(self) -> Self {
-        match self.digit {
-            1 => Self { digit: 2, ..self },
-            2 => Self { digit: 5, ..self },
-            _ => Self { digit: 1, exponent: self.exponent + 1 },
-        }
-    }
-
-    fn value(self) -> f64 {
-        scaled(f64::from(self.digit), self.exponent)
-    }
-
-    /// Decimals that a multiple of it needs when written in per cent.
-    fn decimals(self) -> usize {
-        (-2 - self.exponent).max(0) as usize
-    }
-
-    fn tick(self) -> Tick {
-        Tick { value: self.value(), label: percent(self.value(), self.decimals()) }
-    }
-}
-
-/// count · 10^exponent, rounded once: a power of ten below one is not exact, one above is.
-fn scaled(count: f64, exponent: i32) -> f64 {
-    if exponent < 0 { count / 10f64.powi(-exponent) } else { count * 10f64.powi(exponent) }
 }
 
 #[cfg(test)]
@@ -299,6 +241,39 @@ mod tests {
         let axis = Axis::log(3e-5, 0.9, PIXELS);
         assert_eq!(labels(&axis), ["0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
         assert!((axis.at(0.01) - axis.at(0.001) - (axis.at(0.1) - axis.at(0.01))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn plain_log_ticks_are_plain_numbers_across_and_upright() {
+        assert_eq!(labels(&Axis::log_plain(1.0, 9000.0, PIXELS)), ["1", "10", "100", "1 000", "10 000"]);
+        let small = Axis::log_plain(0.01, 1e4, (200.0, 100.0));
+        assert_eq!(labels(&small), ["0.01", "1", "100", "10 000"]);
+        assert_eq!((small.at(0.01), small.at(1e4)), (200.0, 100.0));
+        let wide = Axis::log_plain(1e-15, 1e15, PIXELS);
+        assert!(wide.labels_fit() && labels(&wide).contains(&"10⁻¹⁰"), "{wide:?}");
+        for power in -15..15 {
+            let (low, high) = (10f64.powi(power), 10f64.powi(power + 1));
+            for axis in [Axis::log_plain(low, high, PIXELS), Axis::log_plain(low, low, (300.0, 50.0))] {
+                assert!(axis.labels_fit() && axis.ticks().len() > 1, "{axis:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ticks_stand_where_a_picture_wants_them_if_they_have_room() {
+        let axis = Axis::between(1.0, 5.0, PIXELS);
+        assert_eq!(axis.with_ticks(&[1.0, 2.0, 5.0]).as_ref().map(labels), Some(vec!["1", "2", "5"]));
+        assert_eq!(axis.with_ticks(&[1.0, 2.25]).as_ref().map(labels), Some(vec!["1.00", "2.25"]));
+        assert_eq!(axis.with_ticks(&[1.0, 1.001]), None);
+        assert_eq!(axis.with_ticks(&[1.0, std::f64::consts::E]), None);
+    }
+
+    #[test]
+    fn an_upright_axis_leaves_zero_out_only_where_values_are_close() {
+        assert_eq!(labels(&Axis::upright_near(0.8, 0.95, (400.0, 50.0))).first(), Some(&"0.80"));
+        assert_eq!(Axis::upright_near(0.3, 0.95, (400.0, 50.0)).ticks()[0].value, 0.0);
+        assert!(labels(&Axis::upright_near(-12.0, -11.0, (400.0, 50.0))).iter().all(|label| label.starts_with("−1")));
+        assert_eq!(Axis::upright_near(-1.0, 0.0, (400.0, 50.0)).ticks().last().map(|tick| tick.value), Some(0.0));
     }
 
     #[test]
