@@ -37,6 +37,7 @@ mod panels;
 mod paragraph;
 mod picture;
 mod point;
+mod simplex;
 mod style;
 mod svg;
 
@@ -47,3 +48,4 @@ pub use matrix::{MatrixError, MatrixPlot};
 pub use panels::{Look, Panel, Panels, PanelsError, Series};
 pub use picture::{Picture, PngError};
 pub use point::{BandPoint, PointFault};
+pub use simplex::{SimplexPanel, Simplexes, SimplexesError, grid_points};

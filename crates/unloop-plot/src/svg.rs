@@ -52,6 +52,19 @@ impl Element {
         Self::new(name).with("points", &text)
     }
 
+    /// A `path` along lines, each closed or open.
+    pub(crate) fn path<'a>(lines: impl IntoIterator<Item = &'a [(f64, f64)]>, closed: bool) -> Self {
+        let mut text = String::new();
+        for line in lines {
+            for (index, (x, y)) in line.iter().enumerate() {
+                let step = if index == 0 { 'M' } else { 'L' };
+                let _ = write!(text, "{step}{} {}", Number(*x), Number(*y));
+            }
+            text.push_str(if closed { "Z" } else { "" });
+        }
+        Self::new("path").with("d", &text)
+    }
+
     /// A filled circle.
     pub(crate) fn circle(x: f64, y: f64, radius: f64, fill: &str) -> Self {
         Self::new("circle").number("cx", x).number("cy", y).number("r", radius).with("fill", fill)

@@ -28,6 +28,12 @@ impl Axes {
         let inset = if marks { INSET } else { 0.0 };
         let (low, high) = ends(panel, |point| (point.x, point.x));
         let pixels = (left + inset, right - inset);
+        // A single place stands in the middle.
+        let (low, high) = match (low == high, panel.log_x) {
+            (true, true) => (0.5 * low, 2.0 * high),
+            (true, false) => (low - 1.0, high + 1.0),
+            _ => (low, high),
+        };
         let mut x = match (panel.log_x, marks) {
             (true, _) => Axis::log_plain(low, high, pixels),
             (false, true) => Axis::between(low, high, pixels),
@@ -140,5 +146,7 @@ mod tests {
         let axes = Axes::new(&panel(vec![marks(&[1.0, 2.0, 5.0])]), (0.0, 300.0), (200.0, 0.0));
         assert_eq!(axes.x.ticks().iter().map(|tick| tick.label.as_str()).collect::<Vec<_>>(), ["1", "2", "5"]);
         assert_eq!((axes.x.at(1.0), axes.x.at(5.0)), (INSET, 300.0 - INSET));
+        let single = Axes::new(&panel(vec![marks(&[7.0])]), (0.0, 300.0), (200.0, 0.0));
+        assert_eq!((single.x.at(7.0), single.x.ticks().len()), (150.0, 1));
     }
 }

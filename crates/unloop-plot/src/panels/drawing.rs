@@ -93,13 +93,15 @@ impl Layout {
             let axes = Axes::new(panel, (left + self.left, left + self.width - self.right), (top + self.height, top));
             let mut drawing = Drawing { panel, axes, page };
             drawing.draw();
-            let y_label = self.y_label(panel);
-            let y = top - RISE - LINE_HEIGHT * (labels - 0.5);
-            drawing.lines(&self.title(panel), left, y - LINE_HEIGHT * titles, &|label| label.weight(Weight::Bold));
-            drawing.lines(&y_label, left, y, &|label| label);
+            // Shorter titles and labels stand as low as longer ones end.
+            let (title, label) = (self.title(panel), self.y_label(panel));
+            let y = top - RISE - LINE_HEIGHT * (label.len() as f64 - 0.5);
+            drawing.lines(&label, TextSet::Label, left, y);
+            let y = top - RISE - LINE_HEIGHT * (labels + title.len() as f64 - 0.5);
+            drawing.lines(&title, TextSet::Title, left, y);
             let middle = 0.5 * (drawing.axes.left + drawing.axes.right);
             let below = top + self.height + TICKS + 0.5 * LINE_HEIGHT;
-            drawing.lines(&self.x_label(panel), middle, below, &|label| label.with("text-anchor", "middle"));
+            drawing.lines(&self.x_label(panel), TextSet::Centred, middle, below);
         }
         top + self.height + TICKS + LINE_HEIGHT * most(&|panel| self.x_label(panel).len())
     }
@@ -116,6 +118,14 @@ impl Layout {
         let room = self.width - self.left - self.right;
         font::wrap(&panel.x_label, room / OTHER_FONTS, LABEL_SIZE, Weight::Regular)
     }
+}
+
+/// How lines of text are set.
+#[derive(Clone, Copy)]
+enum TextSet {
+    Title,
+    Label,
+    Centred,
 }
 
 /// A panel being drawn: what is below first.
@@ -139,11 +149,15 @@ impl Drawing<'_> {
     }
 
     /// Lines of text at the same x, the middle of the first at y.
-    fn lines(&mut self, lines: &[String], x: f64, y: f64, set: &dyn Fn(Element) -> Element) {
-        let size = LABEL_SIZE;
+    fn lines(&mut self, lines: &[String], set: TextSet, x: f64, y: f64) {
         for (index, line) in lines.iter().enumerate() {
-            let label = Element::label(x, y + LINE_HEIGHT * index as f64, size, INK, Anchor::Start, line);
-            self.page.add(&set(label));
+            let y = y + LINE_HEIGHT * index as f64;
+            let label = |size, anchor| Element::label(x, y, size, INK, anchor, line);
+            self.page.add(&match set {
+                TextSet::Title => label(TITLE_SIZE, Anchor::Start).weight(Weight::Bold).with("class", "panel"),
+                TextSet::Label => label(LABEL_SIZE, Anchor::Start).with("class", "y-label"),
+                TextSet::Centred => label(LABEL_SIZE, Anchor::Middle).with("class", "x-label"),
+            });
         }
     }
 
