@@ -12,6 +12,7 @@ mod output;
 mod predict;
 mod progress;
 mod rank;
+mod reproduce;
 mod sample;
 mod simulate;
 
@@ -36,6 +37,7 @@ enum Command {
     Sample(sample::Sample),
     Predict(predict::Predict),
     Simulate(simulate::Simulate),
+    Reproduce(reproduce::Reproduce),
 }
 
 const AFTER_HELP: &str = "\
@@ -45,6 +47,7 @@ Examples:
   unloop predict battles.csv --presented 'a|b'
   unloop sample battles.csv --output draws.npy
   unloop simulate --policy thompson,self-sparring
+  unloop reproduce                            The paper again, claim by claim
 
 Exit codes:
   0  done
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Sample(sample) => sample.run().map(|()| ExitCode::SUCCESS),
         Command::Predict(predict) => predict.run().map(|()| ExitCode::SUCCESS),
         Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
+        Command::Reproduce(reproduce) => reproduce.run(),
     };
     result.unwrap_or_else(|error| failure::report(&error))
 }

@@ -47,6 +47,20 @@ impl Progress {
         })
     }
 
+    /// Parts of something, as far as can be told how long each takes, and the time that is left.
+    pub(crate) fn parts(what: &'static str, done: impl Fn() -> u64 + Send + 'static, total: u64) -> Self {
+        let began = Instant::now();
+        Self::start(what, "{msg} {bar:30} {percent} %", Some(total), move |bar| {
+            let done = done().min(total);
+            bar.set_position(done);
+            if done > 0 {
+                let left = began.elapsed().as_secs_f64() * (total - done) as f64 / done as f64;
+                let left = if left < 100.0 { format!("{left:.0} s") } else { format!("{:.0} min", left / 60.0) };
+                bar.set_message(format!("{what}, {left} left"));
+            }
+        })
+    }
+
     /// Something that takes its time.
     pub(crate) fn working(what: &'static str) -> Self {
         Self::start(what, "{msg} {spinner} {elapsed}", None, |_| {})

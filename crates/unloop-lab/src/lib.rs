@@ -25,6 +25,7 @@ mod ours;
 mod policy;
 mod regret;
 mod replay;
+pub mod reproduce;
 pub mod rivals;
 mod run;
 mod spec;

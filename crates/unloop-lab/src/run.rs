@@ -43,6 +43,8 @@ pub struct Run {
     pub regret: Regret,
     /// Regret up to each mark.
     pub marks: Vec<Regret>,
+    /// Different presentations up to each mark.
+    pub distinct_at: Vec<usize>,
     /// Different presentations.
     pub distinct: usize,
     /// How often each option was shown, from the best for people to the worst, as they are at the start.
@@ -70,6 +72,16 @@ impl Campaign {
     /// # Errors
     /// If a policy cannot play: a duel alone for another size, or people who never decline.
     pub fn run(&self, done: &AtomicUsize) -> Result<Vec<Vec<Run>>, SpecError> {
+        self.run_with(&|| {
+            done.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+
+    /// As [`run`](Self::run); `finished` is called after each run.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with(&self, finished: &(dyn Fn() + Sync)) -> Result<Vec<Vec<Run>>, SpecError> {
         for spec in &self.policies {
             for user in &self.users {
                 spec.check(&self.setting(user))?;
@@ -81,7 +93,7 @@ impl Campaign {
             .par_iter()
             .map(|&(policy, run)| {
                 let result = self.one(&self.policies[policy], run);
-                done.fetch_add(1, Ordering::Relaxed);
+                finished();
                 result
             })
             .collect();
@@ -113,7 +125,7 @@ impl Campaign {
         let (mut shown, mut key) = (Vec::new(), Vec::new());
         let mut distinct: HashSet<Vec<u32>> = HashSet::new();
         let mut exposure = vec![0_u32; user.option_count()];
-        let mut marks = Vec::with_capacity(self.marks.len());
+        let (mut marks, mut distinct_at) = (Vec::with_capacity(self.marks.len()), Vec::with_capacity(self.marks.len()));
         let late = self.rounds - self.rounds.div_ceil(10).min(self.rounds);
         let mut best_shown = 0_u32;
         let mut seconds = 0.0;
@@ -143,6 +155,7 @@ impl Campaign {
             seconds += began.elapsed().as_secs_f64();
             if self.marks.contains(&(round + 1)) {
                 marks.push(meter.regret.clone());
+                distinct_at.push(distinct.len());
             }
         }
         let gaps = user.truth(0).gaps;
@@ -150,6 +163,6 @@ impl Campaign {
         order.sort_by(|&i, &j| gaps[i].total_cmp(&gaps[j]).then(i.cmp(&j)));
         let exposure = order.into_iter().map(|k| exposure[k]).collect();
         let best_at_the_end = f64::from(best_shown) / (self.rounds - late).max(1) as f64;
-        Run { regret: meter.regret, marks, distinct: distinct.len(), exposure, best_at_the_end, seconds }
+        Run { regret: meter.regret, marks, distinct_at, distinct: distinct.len(), exposure, best_at_the_end, seconds }
     }
 }

@@ -10,7 +10,7 @@ use super::{Order, Policy, Presenter, PresenterError};
 use crate::option::Options;
 use crate::prior::Prior;
 use crate::sampler::unexplored::Unexplored;
-use crate::sampler::{BoundedGibbs, Smc, SmcSettings};
+use crate::sampler::{Balancing, BoundedGibbs, MetropolisSweep, Smc, SmcSettings};
 
 /// Choices between two steps on the prior's strength, where that is learned.
 const LEARN_EVERY: u32 = 16;
@@ -28,8 +28,11 @@ pub enum SamplerSettings {
     },
     /// Particles; the paper's with [`Smc::paper`]'s settings.
     Smc(SmcSettings),
-    /// The paper's own: 10 000 particles, Metropolis steps, multinomial resampling.
-    Paper,
+    /// The paper's own: Metropolis steps, multinomial resampling.
+    Paper {
+        /// 10 000 in the paper, 1 000 where presentations grow.
+        particles: usize,
+    },
     /// Independent exact draws as long as presentations are nested, then a chain.
     Exact,
 }
@@ -147,7 +150,10 @@ impl PresenterBuilder {
             SamplerSettings::Smc(settings) => {
                 Box::new(Smc::new(&prior, count, SmcSettings { seed: self.seed, ..settings.clone() })?)
             }
-            SamplerSettings::Paper => Box::new(Smc::paper(&prior, count, self.seed)?),
+            SamplerSettings::Paper { particles } => {
+                let settings = SmcSettings { particles: *particles, seed: self.seed, ..SmcSettings::paper() };
+                Box::new(Smc::with_kernel(&prior, count, settings, MetropolisSweep { balancing: Balancing::Last })?)
+            }
             SamplerSettings::Exact => Box::new(Exact::new(chain(BoundedGibbs::BUDGET)?, prior.alpha(count)?, self.seed)),
         };
         self.with_sampler(sampler)
