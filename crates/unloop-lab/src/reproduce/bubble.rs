@@ -15,7 +15,7 @@ use crate::row;
 pub(super) struct Bubble;
 
 /// Intervals of the grid on which densities are written down.
-const GRID: usize = 60;
+const GRID: usize = 120;
 /// Draws that are marked.
 const MARKED: usize = 150;
 /// Draws whose distribution function is compared.
@@ -25,11 +25,8 @@ const STEPS: usize = 600;
 /// The differences of exact distribution functions that rounding and the rule leave.
 const EXACT: f64 = 1e-9;
 
-const MODELS: [(&str, &str); 3] = [
-    ("prior", "prior"),
-    ("dirichlet-luce", "Dirichlet-Luce posterior"),
-    ("dirichlet", "Dirichlet posterior: presentations ignored"),
-];
+const MODELS: [(&str, &str); 3] =
+    [("prior", "prior"), ("dirichlet-luce", "Dirichlet-Luce posterior"), ("dirichlet", "Dirichlet posterior")];
 
 fn posterior(model: &str) -> Result<Posterior, ReproduceError> {
     let mut statistics = Statistics::new(3);
@@ -100,7 +97,7 @@ impl Figure for Bubble {
             let means = marginal.numbers("mean", &[("model", model), ("method", "exact")])?;
             panels.push(SimplexPanel {
                 title: title.to_owned(),
-                corners: ["1", "2", "3"].map(str::to_owned),
+                corners: ["option 1", "option 2", "option 3"].map(str::to_owned),
                 grid: GRID,
                 density: points.numbers("density", &[("model", model), ("what", "density")])?,
                 marks: [marks("theta_1")?, marks("theta_2")?, marks("theta_3")?],
@@ -111,12 +108,16 @@ impl Figure for Bubble {
         let stated = |model| -> Result<String, ReproduceError> {
             let found = differences(model)?;
             let [exact, draws] = [0, 1].map(|i| found.get(i).copied().unwrap_or(f64::NAN));
-            Ok(format!("{exact:.1e} exactly, {draws:.4} by {COMPARED} draws"))
+            let exact = if exact < 1e-3 { format!("{exact:.0e}") } else { format!("{exact:.3}") };
+            Ok(format!("{exact} (by draws {draws:.3})"))
         };
         let mut figure = Simplexes::new("Never presented, never punished", 3, panels);
-        figure.subtitle = Some("Three options; from {1, 2} option 1 was chosen ten times and option 2 five times".into());
+        figure.subtitle = Some(
+            "From {1, 2} option 1 was chosen ten times and 2 five times. The Dirichlet posterior ignores what was presented"
+                .into(),
+        );
         figure.footer = Some(format!(
-            "Largest difference of the distribution function of θ₃ from its prior: Dirichlet-Luce {}; Dirichlet {}.",
+            "Largest difference of θ₃'s distribution function from its prior: Dirichlet-Luce {}, Dirichlet {}.",
             stated("dirichlet-luce")?,
             stated("dirichlet")?
         ));

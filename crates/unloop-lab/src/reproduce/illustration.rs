@@ -180,7 +180,7 @@ impl Illustration {
                     };
                     let (mean, sd) = (average(|belief| belief.0), average(|belief| belief.1));
                     let round = mark * (rounds / MARKS);
-                    means.push(row![model, policy, k + 1, round, mean, mean - sd, mean + sd, runs]);
+                    means.push(row![model, policy, k + 1, round, mean, (mean - sd).max(0.0), mean + sd, runs]);
                 }
                 for (i, run) in played.iter().enumerate() {
                     each.push(row![model, policy, i, k + 1, run.late[k]]);
@@ -191,7 +191,10 @@ impl Illustration {
             data.set("theta", THETA.map(|x| x.to_string()).join(" "));
             data.set("size", self.size);
             data.set("rounds", rounds);
-            data.set("low and high", "posterior mean less and plus its standard deviation, both averaged over runs");
+            data.set(
+                "low and high",
+                "posterior mean less (not below 0) and plus its standard deviation, both averaged over runs",
+            );
             data.set("shown_late", "part of the presentations of the last tenth that hold the option");
         }
         Ok(vec![means, each])

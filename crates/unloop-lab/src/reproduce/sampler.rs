@@ -37,9 +37,9 @@ const MATTERS: f64 = 0.1;
 fn look(policy: &str) -> (&'static str, usize) {
     match policy {
         PAPER => ("bounded Gibbs", 0),
-        FULL => ("full Gibbs sweeps", 3),
-        SMC => ("SMC, Gibbs moves", 1),
-        _ => ("the paper's SMC", 6),
+        FULL => ("Gibbs sweeps", 3),
+        SMC => ("SMC, Gibbs moves", 5),
+        _ => ("the paper's kernel", 6),
     }
 }
 
@@ -133,9 +133,9 @@ impl Figure for Samplers {
                 effects.push(row![name, count, effective, seconds, effective / seconds]);
             };
             add("bounded Gibbs", bounded(&statistics, 10 * draws, plan.seed)?);
-            add("Gibbs", effective(&posterior, SampleMethod::Gibbs, draws, plan.seed)?);
+            add("Gibbs sweeps", effective(&posterior, SampleMethod::Gibbs, draws, plan.seed)?);
             add("Hamiltonian", effective(&posterior, SampleMethod::Hamiltonian, draws, plan.seed)?);
-            add("the paper's Metropolis", effective(&posterior, SampleMethod::Metropolis, draws, plan.seed)?);
+            add("the paper's kernel", effective(&posterior, SampleMethod::Metropolis, draws, plan.seed)?);
         }
         work.add(plan.pick(4_000.0, 30_000.0));
         let [(kind, users), _] = kinds(5, OPTIONS, 200);
@@ -163,7 +163,7 @@ impl Figure for Samplers {
     fn draw(&self, tables: &[Data]) -> Result<Vec<(String, Picture)>, ReproduceError> {
         let (means, effects) = (table(tables, "sampler")?, table(tables, "sampler-draws")?);
         let mut speeds = Vec::new();
-        for (name, style) in [("bounded Gibbs", 0), ("Gibbs", 3), ("Hamiltonian", 2), ("the paper's Metropolis", 6)] {
+        for (name, style) in [("bounded Gibbs", 0), ("Gibbs sweeps", 3), ("Hamiltonian", 2), ("the paper's kernel", 6)] {
             let (xs, ys) =
                 (effects.numbers("choices", &[("method", name)])?, effects.numbers("per_second", &[("method", name)])?);
             let points = xs.into_iter().zip(ys).map(|(x, mean)| BandPoint { x, mean, low: mean, high: mean }).collect();
@@ -200,7 +200,7 @@ impl Figure for Samplers {
         ];
         let mut figure = Panels::new("What draws cost", 2, panels);
         figure.subtitle = Some(format!(
-            "{OPTIONS} options, {SIZE} shown. Left: one posterior of random presentations. Right: {} rounds, sparse θ*, mean and its 95 % interval",
+            "{OPTIONS} options, {SIZE} shown. Left: a posterior of random presentations, the paper's kernel as a chain. Right: {} rounds, sparse θ*, the kernel in its SMC; mean and its 95 % interval",
             means.property("rounds").unwrap_or("?")
         ));
         Ok(vec![("sampler".into(), figure.draw()?)])
@@ -209,8 +209,8 @@ impl Figure for Samplers {
     fn judge(&self, tables: &[Data]) -> Result<Vec<Claim>, ReproduceError> {
         let (effects, runs) = (table(tables, "sampler-draws")?, table(tables, "sampler-runs")?);
         let speed = |method| effects.numbers("per_second", &[("method", method), ("choices", "1000")]);
-        let ratio = speed("Gibbs")?.first().copied().unwrap_or(f64::NAN)
-            / speed("the paper's Metropolis")?.first().copied().unwrap_or(f64::NAN);
+        let ratio = speed("Gibbs sweeps")?.first().copied().unwrap_or(f64::NAN)
+            / speed("the paper's kernel")?.first().copied().unwrap_or(f64::NAN);
         let claim = |id, words| Claim::new("sampler", id, "beyond the paper", words);
         let faster = claim(
             "sampler-faster",

@@ -15,6 +15,8 @@ pub(super) struct Preferences;
 
 /// Vectors that are drawn, of each kind.
 const DRAWN: usize = 5;
+/// Smaller preferences are not drawn.
+const LEAST: f64 = 1e-4;
 
 impl Figure for Preferences {
     fn name(&self) -> &'static str {
@@ -61,14 +63,14 @@ impl Figure for Preferences {
         let mut panels = Vec::new();
         for (experiment, title) in [("dueling", "Duels"), ("growing", "Growing presentations"), ("toprank", "Ranking")] {
             let mut lines = Vec::new();
-            for (kind, style) in [("sparse", 0), ("dense", 1)] {
+            for (kind, style) in [("sparse", 8), ("dense", 9)] {
                 for vector in 0..DRAWN {
                     let number = vector.to_string();
                     let having = [("experiment", experiment), ("kind", kind), ("vector", number.as_str())];
-                    let theta = data.numbers("theta", &having)?.into_iter().enumerate();
+                    let theta = data.numbers("theta", &having)?.into_iter().take_while(|&theta| theta >= LEAST).enumerate();
                     let points: Vec<BandPoint> =
                         theta.map(|(i, mean)| BandPoint { x: (i + 1) as f64, mean, low: mean, high: mean }).collect();
-                    if !points.is_empty() {
+                    if points.len() > 1 {
                         lines.push(Series { name: kind.to_owned(), style, look: Look::Line, points });
                     }
                 }
@@ -78,12 +80,13 @@ impl Figure for Preferences {
                 x_label: "option, by preference".into(),
                 y_label: "preference θ*".into(),
                 log_x: false,
-                log_y: false,
+                log_y: true,
                 series: lines,
             });
         }
         let mut figure = Panels::new("What simulated people prefer", 3, panels);
-        figure.subtitle = Some(format!("The first {DRAWN} vectors θ* of each kind, in descending order"));
+        figure.subtitle =
+            Some(format!("The first {DRAWN} vectors θ* of each kind, in descending order, as far as they are above {LEAST}"));
         Ok(vec![("theta".into(), figure.draw()?)])
     }
 
