@@ -10,7 +10,12 @@ use crate::policy::Policy;
 pub struct Ours {
     presenter: Presenter,
     shown: Option<Shown>,
+    /// Rounds after which time passes, and those left until then.
+    aging: Option<(u32, u32)>,
 }
+
+/// How often time passes in a half-life: each time costs a sweep.
+const TICKS: f64 = 50.0;
 
 impl Ours {
     /// A presenter over so many options; where people may choose nothing, with a no-choice option of a weight.
@@ -20,7 +25,16 @@ impl Ours {
     pub fn new(count: usize, builder: PresenterBuilder, none: Option<f64>) -> Result<Self, PresenterError> {
         let builder = builder.options((0..count).map(|k| k.to_string()));
         let builder = if let Some(alpha) = none { builder.no_choice("(none)", alpha) } else { builder };
-        Ok(Self { presenter: builder.build()?, shown: None })
+        Ok(Self { presenter: builder.build()?, shown: None, aging: None })
+    }
+
+    /// Forgets half of what it counted in so many rounds.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn forgetting(count: usize, builder: PresenterBuilder, none: Option<f64>, half_life: f64) -> Result<Self, PresenterError> {
+        let every = (half_life / TICKS).clamp(1.0, 1e9) as u32;
+        Ok(Self { aging: Some((every, every)), ..Self::new(count, builder.half_life(half_life), none)? })
     }
 
     /// The presenter.
@@ -39,6 +53,14 @@ impl Policy for Ours {
 
     fn choose(&mut self, _: &[u32], chosen: Option<u32>, _: &mut ChaCha8Rng) {
         let Some(shown) = self.shown.take() else { return };
+        if let Some((every, left)) = &mut self.aging {
+            *left -= 1;
+            if *left == 0 {
+                *left = *every;
+                let aged = self.presenter.age(f64::from(*every));
+                debug_assert!(aged.is_ok(), "invariant: an age");
+            }
+        }
         let outcome = match chosen {
             Some(chosen) => self.presenter.choose(&shown, OptionId::new(chosen)),
             None => self.presenter.choose_nothing(&shown),

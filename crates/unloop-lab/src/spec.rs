@@ -68,8 +68,8 @@ const NAMES: [(&str, Name); 12] = [
 /// Options that policies with counts of every pair can have.
 const MOST_PAIRED: usize = 5_000;
 
-const OURS: &[&str] = &["order", "sampler", "budget", "particles", "prior", "learn"];
-const ANCHORED: &[&str] = &["order", "sampler", "budget", "particles", "prior", "learn", "explore", "boldness"];
+const OURS: &[&str] = &["order", "sampler", "budget", "particles", "prior", "learn", "half-life"];
+const ANCHORED: &[&str] = &["order", "sampler", "budget", "particles", "prior", "learn", "half-life", "explore", "boldness"];
 
 impl Name {
     /// Settings that it has.
@@ -255,7 +255,13 @@ impl PolicySpec {
             Name::Thompson | Name::Anchored | Name::Greedy | Name::Uniform => {
                 let alpha = self.alpha()?;
                 let none = setting.may_decline.then_some(alpha);
-                Box::new(Ours::new(count, self.presenter(seed)?, none)?)
+                let half_life = self.value("half-life", 0.0, "a number of rounds above 0", positive)?;
+                let builder = self.presenter(seed)?;
+                Box::new(if half_life > 0.0 {
+                    Ours::forgetting(count, builder, none, half_life)?
+                } else {
+                    Ours::new(count, builder, none)?
+                })
             }
             Name::DoubleThompson { plus } => {
                 let alpha = self.value("alpha", 0.51, "a number above 0", positive)?;

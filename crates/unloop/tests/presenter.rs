@@ -361,7 +361,7 @@ fn propensities_of_late_options_begin_anew() {
 fn boldness_leaves_what_has_no_mean() {
     let policy = Policy::Anchored { explore: None, boldness: Some(1.01) };
     let mut presenter = builder(20).prior(1e-6).policy(policy).build().unwrap();
-    let mut sets = std::collections::HashSet::new();
+    let mut sets = std::collections::BTreeSet::new();
     for _ in 0..500 {
         let shown = presenter.present(5).unwrap();
         let best = chosen(&shown).into_iter().min().unwrap();

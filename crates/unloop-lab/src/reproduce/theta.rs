@@ -63,7 +63,7 @@ impl Figure for Preferences {
         let mut panels = Vec::new();
         for (experiment, title) in [("dueling", "Duels"), ("growing", "Growing presentations"), ("toprank", "Ranking")] {
             let mut lines = Vec::new();
-            for (kind, style) in [("sparse", 8), ("dense", 9)] {
+            for (kind, style) in [("sparse", 7), ("dense", 9)] {
                 for vector in 0..DRAWN {
                     let number = vector.to_string();
                     let having = [("experiment", experiment), ("kind", kind), ("vector", number.as_str())];

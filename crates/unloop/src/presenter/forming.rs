@@ -122,7 +122,7 @@ impl Presenter {
             match unit {
                 // A mean of zero has underflowed: there is nothing to measure by.
                 Some(unit) if *value > mean * unit && mean * unit > 0.0 => {
-                    *value = mean * unit * (*value / (mean * unit)).powf(boldness)
+                    *value = mean * unit * (*value / (mean * unit)).powf(boldness);
                 }
                 None if *value > mean.ln() && mean > 0.0 => *value = mean.ln() + boldness * (*value - mean.ln()),
                 _ => {}

@@ -135,11 +135,12 @@ impl Presenter {
     /// # Errors
     /// If it was not counted here; nothing has changed then.
     pub fn withdraw(&mut self, recorded: Recorded) -> Result<(), PresenterError> {
-        let weight = self.age.weight_since(recorded.age);
-        for (i, choice) in recorded.choices.iter().enumerate() {
+        let Recorded { choices, age } = recorded;
+        let weight = self.age.weight_since(age);
+        for (i, choice) in choices.iter().enumerate() {
             if let Err(error) = self.take_back(choice, weight) {
                 // All or nothing.
-                for choice in &recorded.choices[..i] {
+                for choice in &choices[..i] {
                     self.count(choice, weight)?;
                 }
                 return Err(error);
