@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&directory)?;
     let three = [
         panel("Nothing seen", 60, 100, |_| 1.0),
-        panel("10 of 15 duels of curry and soup", 60, 100, |[a, b, _]| a.powi(10) * b.powi(5) / (a + b).powi(15)),
+        panel("10 of 15 duels of curry and soup", 200, 100, |[a, b, _]| a.powi(10) * b.powi(5) / (a + b).powi(15)),
         panel("Dirichlet(11, 6, 1)", 60, 100, |[a, b, _]| a.powi(10) * b.powi(5)),
     ];
     let marked = Simplexes {

@@ -1,5 +1,6 @@
 //! Pictures of what unloop knows, as SVG and PNG: a [forest plot](Forest) of a leaderboard, a [matrix](MatrixPlot) of chances to
-//! beat one another and [curves](Bands) over rounds.
+//! beat one another, [curves](Bands) over rounds, [grids of charts](Panels) with one legend and [densities](Simplexes) of three
+//! shares on triangles.
 //!
 //! The crate draws and nothing else: it knows no files, no clock, no arguments. A plot is a plain struct; drawing it checks it and
 //! gives a [`Picture`], whose PNG is rendered from its SVG with fonts that are part of the crate.

@@ -188,7 +188,7 @@ impl Axis {
     /// The same axis with ticks at just these values, which ascend and are on it; none if they are long or have no room.
     pub(crate) fn with_ticks(&self, values: &[f64]) -> Option<Self> {
         let decimals = (0..=MOST_DECIMALS).find(|&decimals| {
-            let power = 10f64.powi(decimals as i32);
+            let power = 10f64.powf(decimals as f64);
             values.iter().all(|value| (value * power - (value * power).round()).abs() <= 1e-9 * power)
         })?;
         let ticks = values.iter().map(|&value| Tick { value, label: plain(value, decimals) }).collect();

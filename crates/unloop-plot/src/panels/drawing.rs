@@ -13,7 +13,7 @@ use crate::svg::{Anchor, Element, Page};
 
 const WIDTH: f64 = 900.0;
 /// A panel is no narrower.
-const NARROWEST: f64 = 210.0;
+const NARROWEST: f64 = 230.0;
 /// Around the whole picture.
 const MARGIN: f64 = 24.0;
 /// Between panels side by side, and between rows of them.
@@ -79,7 +79,7 @@ impl Layout {
             let axes = Axes::new(panel, (uprights, width), (height, 0.0));
             0.5 * axes.x.widest_label() - (axes.x.left() - axes.left)
         });
-        Self { width, left: uprights.max(across).min(0.5 * width), right: across.min(0.25 * width), height }
+        Self { width, left: uprights.max(across).min(0.6 * width), right: across.min(0.3 * width), height }
     }
 
     /// A row of panels from `top` down; returns where it ends.

@@ -189,7 +189,7 @@ impl Drawing<'_> {
             self.page.add(&Element::label(at.0, at.1, FIGURE_SIZE, SOFT, Anchor::Middle, text).with("class", "end"));
         }
         let marks = &self.panel.marks[share];
-        let opacity = (40.0 / marks.len() as f64).clamp(0.08, 0.5);
+        let opacity = (60.0 / marks.len() as f64).clamp(0.08, 0.5);
         let mut rug = Element::new("g").with("class", "rug").with("stroke", INK).number("stroke-width", 0.9);
         rug = rug.number("stroke-opacity", opacity);
         for &mark in marks {

@@ -63,7 +63,7 @@ impl Frame {
         // The directions of the altitudes, towards their corners.
         let (right, down) = [(-RISE, 0.5), (RISE, 0.5), (0.0, -1.0)][share % 3];
         // A quarter turn to the outside.
-        let out = (down * -1.0, right);
+        let out = (-down, right);
         let zero = (passed.0 + OFF * out.0, passed.1 + OFF * out.1);
         let length = RISE * self.side;
         Beside { zero, one: (zero.0 + length * right, zero.1 + length * down), out }

@@ -34,7 +34,7 @@ pub struct SimplexPanel {
     pub title: String,
     /// The names of the three options: that at the bottom left, at the bottom right and at the top. Long ones are cut.
     pub corners: [String; 3],
-    /// Intervals of the grid per side: from 1 to 1 000. About 60 look smooth.
+    /// Intervals of the grid per side: from 1 to 1 000. About 60 look smooth, 200 where ridges are narrow.
     pub grid: usize,
     /// The density, up to a factor, at each of the [`grid_points`].
     pub density: Vec<f64>,

@@ -90,7 +90,7 @@ impl Density {
                 sum >= mass * total
             });
             let last = last.unwrap_or(self.sorted.len() - 1);
-            // Between this value and the next, as far as the sum asks; a point stands for what is around it.
+            // Between this value and the next: a point stands for what is around it.
             let here = self.sorted[last];
             let next = self.sorted.get(last + 1).copied().unwrap_or(here);
             let level = 0.5 * (here + next);
@@ -207,25 +207,36 @@ fn key(point: &Point) -> Key {
     ((point.0 * FINE).round() as i64, (point.1 * FINE).round() as i64)
 }
 
-/// An outline without the points in the middle of straight lines.
+/// Points that are nearer to one another, or to a straight line, are there.
+const NEAR: f64 = 1e-6;
+
+/// An outline without points that are all but the same and without those in the middle of straight lines.
 fn straightened(outline: &[Key]) -> Vec<Point> {
-    let points: Vec<Point> = outline.iter().map(|key| (key.0 as f64 / FINE, key.1 as f64 / FINE)).collect();
-    let count = points.len();
-    let turns = |index: &usize| {
-        let (before, here, after) = (points[(index + count - 1) % count], points[*index], points[(index + 1) % count]);
-        let area = (here.0 - before.0) * (after.1 - before.1) - (here.1 - before.1) * (after.0 - before.0);
-        area.abs() > 1e-10
-    };
-    (0..count).filter(turns).map(|index| points[index]).collect()
+    let mut points: Vec<Point> = outline.iter().map(|key| (key.0 as f64 / FINE, key.1 as f64 / FINE)).collect();
+    let same = |a: &Point, b: &Point| (a.0 - b.0).hypot(a.1 - b.1) < NEAR;
+    points.dedup_by(|here, before| same(here, before));
+    while points.len() > 1 && points.first().zip(points.last()).is_some_and(|(first, last)| same(first, last)) {
+        points.pop();
+    }
+    let mut kept: Vec<Point> = Vec::new();
+    for (index, &here) in points.iter().enumerate() {
+        let before = kept.last().or(points.last()).copied().unwrap_or(here);
+        let after = points[(index + 1) % points.len()];
+        let (along, aside) = ((after.0 - before.0, after.1 - before.1), (here.0 - before.0, here.1 - before.1));
+        // Twice the area of the three is the length of one side times the distance from it.
+        if (along.0 * aside.1 - along.1 * aside.0).abs() > NEAR * along.0.hypot(along.1) {
+            kept.push(here);
+        }
+    }
+    kept
 }
 
 impl Region {
     /// The parts of the outlines that are not on the edges of the triangle.
     pub(super) fn contours(&self) -> Vec<Vec<Point>> {
-        const NEAR: f64 = 3.0 / FINE;
         let on_edge = |a: &Point, b: &Point| {
             let shares = |point: &Point| [point.0, point.1, 1.0 - point.0 - point.1];
-            shares(a).iter().zip(shares(b)).any(|(a, b)| a.abs() < NEAR && b.abs() < NEAR)
+            shares(a).iter().zip(shares(b)).any(|(a, b)| a.abs() < 2.0 * NEAR && b.abs() < 2.0 * NEAR)
         };
         let mut contours = Vec::new();
         for outline in &self.loops {

@@ -1,5 +1,7 @@
 //! Reading pictures back: SVG by an XML parser, PNG by a decoder.
 
+#![allow(dead_code, reason = "each of the tests uses a part of this")]
+
 use resvg::tiny_skia::Pixmap;
 use roxmltree::{Document, Node};
 use unloop_plot::Picture;
@@ -32,4 +34,16 @@ pub(crate) fn dark(image: &Pixmap, (left, top): (f64, f64), (right, bottom): (f6
     let [left, top, right, bottom] = [left, top, right, bottom].map(|length| (2.0 * length).round() as u32);
     let all = (0..bottom - top).flat_map(|y| (0..right - left).map(move |x| (x, y)));
     all.filter(|&(x, y)| image.pixel(left + x, top + y).is_some_and(|pixel| pixel.red() < 128)).collect()
+}
+
+/// Whether nothing is drawn within ten pixels of the edges.
+pub(crate) fn edges_are_white(picture: &Picture) -> bool {
+    let image = pixels(&picture.png().unwrap());
+    let (width, height) = (image.width(), image.height());
+    let edge = |x: u32, y: u32| x < 20 || y < 20 || x >= width - 20 || y >= height - 20;
+    let all = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    all.filter(|&(x, y)| edge(x, y)).all(|(x, y)| {
+        let pixel = image.pixel(x, y).expect("is inside");
+        (pixel.red(), pixel.green(), pixel.blue()) == (255, 255, 255)
+    })
 }
