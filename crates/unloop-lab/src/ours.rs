@@ -32,7 +32,12 @@ impl Ours {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn forgetting(count: usize, builder: PresenterBuilder, none: Option<f64>, half_life: f64) -> Result<Self, PresenterError> {
+    pub fn forgetting(
+        count: usize,
+        builder: PresenterBuilder,
+        none: Option<f64>,
+        half_life: f64,
+    ) -> Result<Self, PresenterError> {
         let every = (half_life / TICKS).clamp(1.0, 1e9) as u32;
         Ok(Self { aging: Some((every, every)), ..Self::new(count, builder.half_life(half_life), none)? })
     }

@@ -58,10 +58,10 @@ impl Figure for Bubble {
 
     fn simulate(&self, plan: &Plan, work: &Work) -> Result<Vec<Data>, ReproduceError> {
         let mut points = Data::new("bubble", &["model", "what", "theta_1", "theta_2", "theta_3", "density"]);
-        points.set("options", 3);
+        points.set("options", &3);
         points.set("choices", "from {1, 2}: 1 ten times, 2 five times");
         points.set("density", "up to a factor, on a grid");
-        points.set("grid", GRID);
+        points.set("grid", &GRID);
         let mut marginal = Data::new("bubble-marginal", &["model", "method", "difference", "mean", "draws"]);
         marginal.set("difference", "largest difference of the distribution functions of theta_3 before and after");
         marginal.set("mean", "of theta_3 after");

@@ -37,7 +37,7 @@ impl Figure for Cyclic {
     fn simulate(&self, plan: &Plan, work: &Work) -> Result<Vec<Data>, ReproduceError> {
         let mut data = Data::new("cyclic", &["choices", "after", "last", "theta_a", "theta_b", "theta_c", "density"]);
         data.set("density", "normalised over the grid's points");
-        data.set("grid", GRID);
+        data.set("grid", &GRID);
         for (choices, sequence) in [("draws", DRAWS), ("cycle", CYCLE)] {
             let mut statistics = Statistics::new(3);
             for (i, (winner, loser)) in sequence.into_iter().enumerate() {

@@ -37,7 +37,7 @@ impl Data {
     }
 
     /// Says where it came from.
-    pub fn set(&mut self, property: &str, value: impl ToString) {
+    pub fn set(&mut self, property: &str, value: &(impl ToString + ?Sized)) {
         // A line each.
         let value = value.to_string().replace(['\n', '\r'], " ");
         self.properties.retain(|(known, _)| known != property);
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_table_is_read_as_it_was_written() {
         let mut data = Data::new("example", &["who", "x"]);
-        data.set("seed", 7);
+        data.set("seed", &7);
         data.set("about", "two\nlines: and more");
         data.push(row!["a, b", 0.1 + 0.2]);
         data.push(row!["\"quoted\"", 3_usize]);

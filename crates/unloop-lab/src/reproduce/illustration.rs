@@ -42,13 +42,16 @@ impl Way {
     }
 }
 
+/// What was presented, and what was chosen; where nothing is said, the simulated person chooses.
+pub(super) type Past = (Vec<u32>, Option<u32>);
+
 /// An illustration.
 pub(super) struct Illustration {
     pub(super) name: &'static str,
     pub(super) ways: &'static [Way],
     pub(super) size: usize,
-    /// Presented and chosen before it begins; where nothing is said to be chosen, the simulated person chooses.
-    pub(super) history: fn() -> Vec<(Vec<u32>, Option<u32>)>,
+    /// Before it begins.
+    pub(super) history: fn() -> Vec<Past>,
     /// Which of the random streams.
     pub(super) stream: u64,
 }
@@ -188,9 +191,9 @@ impl Illustration {
             }
         }
         for data in [&mut means, &mut each] {
-            data.set("theta", THETA.map(|x| x.to_string()).join(" "));
-            data.set("size", self.size);
-            data.set("rounds", rounds);
+            data.set("theta", &THETA.map(|x| x.to_string()).join(" "));
+            data.set("size", &self.size);
+            data.set("rounds", &rounds);
             data.set(
                 "low and high",
                 "posterior mean less (not below 0) and plus its standard deviation, both averaged over runs",

@@ -83,7 +83,7 @@ impl Figure for MapErrors {
             }
         }
         for data in [&mut means, &mut each] {
-            data.set("options", OPTIONS);
+            data.set("options", &OPTIONS);
             data.set("estimate", "maximum a posteriori in the log basis, alpha 1");
         }
         Ok(vec![means, each])

@@ -122,8 +122,8 @@ impl Figure for MergeRankRecovery {
             each.push(row![i, run.duels, run.pairs, deviation(&run.mean, &theta), ignorant]);
         }
         for data in [&mut means, &mut each] {
-            data.set("options", OPTIONS);
-            data.set("draws", DRAWS);
+            data.set("options", &OPTIONS);
+            data.set("draws", &DRAWS);
             data.set("merge-rank", "epsilon 0.05, delta 0.1 for each comparison");
         }
         Ok(vec![means, each])

@@ -81,12 +81,12 @@ pub(super) fn mean_cells(values: &[f64]) -> [super::Cell; 5] {
 
 /// Settings of a campaign, for the header of its tables.
 pub(super) fn describe(data: &mut Data, setting: &Setting, entries: &[Entry]) {
-    data.set("options", setting.users.first().map_or(0, User::option_count));
-    data.set("size", setting.size);
-    data.set("rounds", setting.rounds);
-    data.set("preference vectors", setting.users.len());
+    data.set("options", &setting.users.first().map_or(0, User::option_count));
+    data.set("size", &setting.size);
+    data.set("rounds", &setting.rounds);
+    data.set("preference vectors", &setting.users.len());
     let policies: Vec<String> = entries.iter().map(|entry| format!("{} ({} runs)", entry.policy, entry.runs)).collect();
-    data.set("policies", policies.join("; "));
+    data.set("policies", &policies.join("; "));
 }
 
 /// Differences between two policies in a column of a table of runs, run by run, as far as both go.

@@ -84,7 +84,7 @@ fn effective(posterior: &Posterior, method: SampleMethod, draws: usize, seed: u6
 
 /// The same of the bounded chain: a draw after each step.
 fn bounded(statistics: &Statistics, draws: usize, seed: u64) -> Result<(f64, f64), ReproduceError> {
-    let mut chains = vec![Vec::with_capacity(draws * OPTIONS); 2];
+    let mut chains = [Vec::with_capacity(draws * OPTIONS), Vec::with_capacity(draws * OPTIONS)];
     let mut seconds = 0.0;
     for (i, chain) in chains.iter_mut().enumerate() {
         let mut sampler = BoundedGibbs::from_statistics(&Prior::default(), statistics, seed + i as u64)
