@@ -176,7 +176,7 @@ impl Reproduce {
 fn chosen(names: &[String]) -> Result<Vec<&'static dyn Figure>> {
     for name in names {
         if name != "all" && figures().iter().all(|figure| figure.name() != name) {
-            let known = figures().map(|figure| figure.name()).join(", ");
+            let known = figures().map(Figure::name).join(", ");
             return Err(failure(format!("there is no figure {name:?}"), format!("figures are {known}, or all")));
         }
     }
