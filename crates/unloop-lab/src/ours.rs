@@ -51,8 +51,10 @@ impl Ours {
 impl Policy for Ours {
     fn present(&mut self, size: usize, shown: &mut Vec<u32>, _: &mut ChaCha8Rng) {
         shown.clear();
-        // There is always something to show here; without, the round is lost and counts.
-        self.shown = self.presenter.present(size).ok();
+        let formed = self.presenter.present(size);
+        // Without anything shown the round is lost, and counts.
+        debug_assert!(formed.is_ok(), "invariant: there is always something to show: {formed:?}");
+        self.shown = formed.ok();
         shown.extend(self.shown.iter().flat_map(|shown| &shown.options).map(|row| u32::from(row.option)));
     }
 

@@ -170,8 +170,16 @@ impl PresenterBuilder {
             return Err(PresenterError::Time { value, what: "a half-life", bound: "above 0" });
         }
         let none = self.none.as_ref().and_then(|(name, _)| options.get(name));
-        let lazy = options.iter().filter(|&(option, _)| none != Some(option)).map(|(option, _)| (option, alpha[option.index()]));
-        let unexplored = Unexplored::new(lazy);
+        // A sampler may carry options that were never shown; the others are drawn when they are needed.
+        let lazy =
+            options.iter().map(|(option, _)| option).filter(|&option| none != Some(option) && !sampler.is_explored(option));
+        let unexplored = Unexplored::new(lazy.map(|option| (option, alpha[option.index()])));
+        let mut means = Means::default();
+        let mut mass = 0.0;
+        for (option, _) in options.iter().filter(|&(option, _)| sampler.is_explored(option)) {
+            means.touch(option, alpha[option.index()]);
+            mass += alpha[option.index()];
+        }
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(STREAM);
         Ok(Presenter {
@@ -189,10 +197,10 @@ impl PresenterBuilder {
             until_learning: LEARN_EVERY,
             factor: 1.0,
             sampler,
-            mass: 0.0,
+            mass,
             choices: 0.0,
             alone: Vec::new(),
-            means: Means::default(),
+            means,
             frequencies: Frequencies::default(),
             draw: Draw::default(),
             marks: Vec::new(),

@@ -138,7 +138,12 @@ impl Presenter {
         debug_assert_eq!(added, option, "invariant: the sampler numbers options alike");
         self.alpha.push(alpha);
         self.retired.push(false);
-        self.insert_unexplored(option);
+        if self.sampler.is_explored(option) {
+            self.means.touch(option, self.weight(option));
+            self.mass += self.weight(option);
+        } else {
+            self.insert_unexplored(option);
+        }
         Ok(option)
     }
 
