@@ -27,7 +27,7 @@ pub(crate) struct Reproduce {
     #[arg(value_name = "NAME", default_value = "all")]
     names: Vec<String>,
 
-    /// How much to simulate: quick takes about two minutes on two cores, paper has the sizes of the paper and takes most of an hour
+    /// How much to simulate: quick takes about a minute on two cores, paper has the sizes of the paper and takes about half an hour
     #[arg(long, value_name = "PROFILE", value_enum, default_value_t = ProfileName::Quick)]
     profile: ProfileName,
 
@@ -72,7 +72,7 @@ enum ProfileName {
 
 const EXAMPLES: &str = "\
 Examples:
-  unloop reproduce                                Every figure, in two minutes
+  unloop reproduce                                Every figure, in about a minute
   unloop reproduce bubble promotion --out figures
   unloop reproduce all --profile paper --out full --resume
   unloop reproduce all --from full --out redrawn  The pictures again, from the data alone";

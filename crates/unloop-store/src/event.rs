@@ -1,0 +1,287 @@
+//! What the log holds: choices, imported ones, withdrawals and erasures.
+//!
+//! An event holds all that its fold needs, by option names: no setting ever changes what an old event means.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use unloop::Options;
+
+/// Options of a presentation at most.
+pub const MOST_PRESENTED: usize = 1_000;
+/// Weight of an event at most.
+pub const MOST_WEIGHT: f64 = 4_294_967_296.0;
+
+/// A catalog's internal number, never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CatalogId(pub i64);
+
+/// A kind of event. Together with the catalog and the id it is unique in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// What came of a presentation.
+    Choice,
+    /// The same, from elsewhere.
+    Import,
+    /// Takes one of the former back.
+    Withdrawal,
+    /// A context was erased: whoever holds anything of the catalog loads it again.
+    Erasure,
+}
+
+impl Kind {
+    /// As it stands in the log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Choice => "choice",
+            Self::Import => "import",
+            Self::Withdrawal => "withdrawal",
+            Self::Erasure => "erasure",
+        }
+    }
+
+    /// By its name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Choice, Self::Import, Self::Withdrawal, Self::Erasure].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// What came of a presentation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// These were chosen, each a choice of its own.
+    Chosen(Vec<String>),
+    /// These share one choice.
+    Tied(Vec<String>),
+    /// Nothing was: a choice of the no-choice option where there was one, else it counts for nothing.
+    None(bool),
+}
+
+/// A presentation and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// Options in order.
+    pub presented: Vec<String>,
+    /// Whether choosing nothing was an option.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declinable: bool,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// How often it counts.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub weight: f64,
+    /// What an import calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(weight: &f64) -> bool {
+    *weight == 1.0
+}
+
+/// A body that is none.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// Too few or too many options.
+    #[error("{count} options were presented: there must be 1 to {MOST_PRESENTED}")]
+    Presented {
+        /// How many.
+        count: usize,
+    },
+    /// A name that cannot be one.
+    #[error("{name:?} cannot be an option: {why}")]
+    Name {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// The same twice.
+    #[error("{name:?} is there twice")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// Chosen, though it was not there.
+    #[error("{name:?} was chosen and not presented")]
+    NotPresented {
+        /// The name.
+        name: String,
+    },
+    /// Nothing at all.
+    #[error("nothing is said to be chosen: say none if nothing was")]
+    Nothing,
+    /// A weight that is none.
+    #[error("the weight is {weight}: it must be above 0 and at most {MOST_WEIGHT}")]
+    Weight {
+        /// The weight.
+        weight: f64,
+    },
+}
+
+impl Body {
+    /// A choice of one option.
+    pub fn chosen(presented: &[&str], chosen: &str) -> Self {
+        Self {
+            presented: presented.iter().map(|&name| name.to_owned()).collect(),
+            declinable: false,
+            outcome: Outcome::Chosen(vec![chosen.to_owned()]),
+            weight: 1.0,
+            source: None,
+        }
+    }
+
+    /// Checks that it is one.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check(&self) -> Result<(), BodyError> {
+        if !(1..=MOST_PRESENTED).contains(&self.presented.len()) {
+            return Err(BodyError::Presented { count: self.presented.len() });
+        }
+        for name in &self.presented {
+            let why = match Options::check_name(name) {
+                Err(error) => error.to_string(),
+                Ok(()) if name.starts_with(NO_CHOICE) => "it begins with a character that is kept for choosing nothing".into(),
+                Ok(()) => continue,
+            };
+            return Err(BodyError::Name { name: name.clone(), why });
+        }
+        unique(&self.presented)?;
+        let (Outcome::Chosen(named) | Outcome::Tied(named)) = &self.outcome else {
+            return if self.outcome == Outcome::None(true) { self.check_weight() } else { Err(BodyError::Nothing) };
+        };
+        if named.is_empty() {
+            return Err(BodyError::Nothing);
+        }
+        unique(named)?;
+        match named.iter().find(|name| !self.presented.contains(name)) {
+            Some(name) => Err(BodyError::NotPresented { name: name.clone() }),
+            None => self.check_weight(),
+        }
+    }
+
+    fn check_weight(&self) -> Result<(), BodyError> {
+        let good = self.weight > 0.0 && self.weight <= MOST_WEIGHT;
+        if good { Ok(()) } else { Err(BodyError::Weight { weight: self.weight }) }
+    }
+}
+
+fn unique(names: &[String]) -> Result<(), BodyError> {
+    let mut sorted: Vec<&String> = names.iter().collect();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(BodyError::Twice { name: pair[0].clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The option that stands for choosing nothing, in folds: no option of people begins with it.
+pub const NO_CHOICE: char = '\u{e000}';
+
+/// Something to append.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The catalog.
+    pub catalog: CatalogId,
+    /// Whose choice it is; none for nobody's in particular.
+    pub context: Option<String>,
+    /// What it is.
+    pub what: What,
+    /// When, in milliseconds since 1970: for people to read, never for order.
+    pub time: i64,
+}
+
+/// What to append.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// What came of a presentation of this id.
+    Choice {
+        /// Of the presentation.
+        id: String,
+        /// What came of it.
+        body: Body,
+    },
+    /// The same from elsewhere; the log keeps a hash of the id.
+    Import {
+        /// What it is called there.
+        id: String,
+        /// What came of it.
+        body: Body,
+    },
+    /// Takes back what was recorded.
+    Withdrawal {
+        /// Whether it was a choice or an import.
+        of: Kind,
+        /// Its id.
+        id: String,
+    },
+}
+
+/// The id under which an import is kept: a hash, so that erasing its body leaves no text, and a second import still finds it.
+pub fn import_key(id: &str) -> String {
+    blake3::hash(id.as_bytes()).to_hex()[..32].to_owned()
+}
+
+/// An event of the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Its position: 1, 2, 3, … in order of commit, without holes.
+    pub seq: u64,
+    /// The catalog.
+    pub catalog: CatalogId,
+    /// Whose; none for nobody's, and where it was erased.
+    pub context: Option<String>,
+    /// Its kind.
+    pub kind: Kind,
+    /// Unique among its kind in its catalog.
+    pub id: String,
+    /// What was presented and chosen; none where it was erased, and for an erasure.
+    pub body: Option<Body>,
+    /// When, in milliseconds since 1970.
+    pub time: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_short_json_and_read_again() {
+        let plain = Body::chosen(&["soup", "salad"], "soup");
+        let text = serde_json::to_string(&plain).unwrap();
+        assert_eq!(text, r#"{"presented":["soup","salad"],"chosen":["soup"]}"#);
+        let declined = Body { declinable: true, outcome: Outcome::None(true), weight: 0.5, ..plain.clone() };
+        let text = serde_json::to_string(&declined).unwrap();
+        assert_eq!(text, r#"{"presented":["soup","salad"],"declinable":true,"none":true,"weight":0.5}"#);
+        assert_eq!(serde_json::from_str::<Body>(&text).unwrap(), declined);
+        assert!(plain.check().is_ok() && declined.check().is_ok());
+    }
+
+    #[test]
+    fn bodies_that_are_none_are_refused() {
+        let plain = Body::chosen(&["a", "b"], "a");
+        let with = |change: fn(&mut Body)| {
+            let mut body = plain.clone();
+            change(&mut body);
+            body.check().unwrap_err()
+        };
+        assert_eq!(with(|body| body.presented.clear()), BodyError::Presented { count: 0 });
+        assert_eq!(with(|body| body.presented.push("a".into())), BodyError::Twice { name: "a".into() });
+        assert!(matches!(with(|body| body.presented.push(String::new())), BodyError::Name { .. }));
+        assert!(matches!(with(|body| body.presented.push("\u{e000}".into())), BodyError::Name { .. }));
+        assert_eq!(with(|body| body.outcome = Outcome::Chosen(vec!["c".into()])), BodyError::NotPresented { name: "c".into() });
+        assert_eq!(with(|body| body.outcome = Outcome::Tied(vec![])), BodyError::Nothing);
+        assert_eq!(with(|body| body.outcome = Outcome::None(false)), BodyError::Nothing);
+        assert_eq!(with(|body| body.weight = 0.0), BodyError::Weight { weight: 0.0 });
+        assert!(matches!(with(|body| body.weight = f64::NAN), BodyError::Weight { .. }));
+    }
+}
