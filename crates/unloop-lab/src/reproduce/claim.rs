@@ -99,6 +99,12 @@ impl Claim {
         Self { measure: measure.to_owned(), number, low: number, high: number, runs: 0, verdict, ..self }
     }
 
+    /// Decided by a number that was measured once.
+    #[must_use]
+    pub fn once(self, measure: &str, number: f64, holds: bool) -> Self {
+        Self { runs: 1, ..self.exact(measure, number, holds) }
+    }
+
     /// Decided by a mean over runs. An interval that is infinite, of one run, is left at the number, and decides nothing.
     #[must_use]
     pub fn measured(self, measure: &str, summary: &Summary, verdict: Verdict) -> Self {
@@ -160,6 +166,8 @@ impl Claims {
                 _ => verdict.words().to_owned(),
             };
             let number = claim.figures();
+            // Bars would end a cell, stars begin italics.
+            let [words, measure] = [words, measure].map(|text| text.replace('|', "\\|").replace('*', "\\*"));
             let _ = writeln!(text, "| `{figure}` | {words} | {source} | {measure}: {number} | {verdict} | {runs} |");
         }
         text
@@ -200,6 +208,15 @@ mod tests {
         assert_eq!(Verdict::all([]), Verdict::Undecided);
         let one = Claim::new("x", "x", "", "").measured("", &Summary::new(&[-5.0]), Verdict::Holds);
         assert_eq!(one.verdict, Verdict::Undecided, "one run decides nothing");
+    }
+
+    #[test]
+    fn cells_stay_cells() {
+        let claim = Claim::new("x", "x", "Figure 1", "θ* is found").exact("Σ|a − θ*|", 0.5, true);
+        let claims = Claims { version: "1".into(), commit: "c".into(), profile: "quick".into(), seed: 1, claims: vec![claim] };
+        let page = claims.markdown();
+        let row = page.lines().last().unwrap();
+        assert_eq!(row, r"| `x` | θ\* is found | Figure 1 | Σ\|a − θ\*\|: 0.500 | holds | exact |");
     }
 
     #[test]
