@@ -284,3 +284,20 @@ fn a_file_keeps_what_was_answered() {
     drop(store);
     let _ = std::fs::remove_dir_all(&folder);
 }
+
+/// What cannot be opened is named, and left as it is.
+#[test]
+fn files_that_cannot_be_opened_are_named() {
+    let folder = folder();
+    let path = folder.join("unloop.db");
+    drop(Sqlite::open(&path).unwrap());
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let Err(StoreError::Newer { found: 99, known: 1, .. }) = Sqlite::open(&path) else { panic!("a newer format was opened") };
+    let text = folder.join("text.db");
+    std::fs::write(&text, "this is no database, whatever its name says; ".repeat(100)).unwrap();
+    let Err(StoreError::Database { problem, .. }) = Sqlite::open(&text) else { panic!("text was opened") };
+    assert!(problem.contains("not a database"), "{problem}");
+    assert!(std::fs::read_to_string(&text).unwrap().starts_with("this is no database"));
+    assert!(matches!(Sqlite::open(&folder.join("nowhere/unloop.db")), Err(StoreError::Database { .. })));
+    let _ = std::fs::remove_dir_all(&folder);
+}

@@ -74,8 +74,10 @@ impl Sqlite {
         let file = path.display().to_string();
         let writing = connect(path, &file, settings.synchronous)?;
         schema::prepare(&writing, &file)?;
-        let reading = connect(path, &file, settings.synchronous)?;
         let problem = |error: rusqlite::Error| StoreError::Database { file: file.clone(), problem: error.to_string() };
+        // An erasure that was cut off after its commit left what it erased in the write-ahead log.
+        writing.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(problem)?;
+        let reading = connect(path, &file, settings.synchronous)?;
         reading.pragma_update(None, "query_only", true).map_err(problem)?;
         let (writer, requests) = channel();
         let (reader, jobs) = channel::<Reading>();
