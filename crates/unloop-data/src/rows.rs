@@ -136,10 +136,7 @@ impl Rows {
 
     /// Lines that the row last read takes, good or bad: more than one where quotes hold line ends.
     pub fn lines(&self) -> u64 {
-        match &self.records {
-            Records::Csv(records) => records.last_line() - records.line() + 1,
-            _ => 1,
-        }
+        if let Records::Csv(records) = &self.records { records.last_line() - records.line() + 1 } else { 1 }
     }
 
     /// Reads the next row; false after the last. Names not seen before become options, in order of appearance.

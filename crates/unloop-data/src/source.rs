@@ -74,10 +74,7 @@ impl Source {
 
     /// The content, found out if it was not yet.
     pub(crate) fn found(self) -> Result<Self, ReadError> {
-        match self.content {
-            Content::Unknown(input) => Self::with_content(&self.name, self.size, None, input),
-            _ => Ok(self),
-        }
+        if let Content::Unknown(input) = self.content { Self::with_content(&self.name, self.size, None, input) } else { Ok(self) }
     }
 
     fn with_content(
