@@ -17,8 +17,8 @@ pub(crate) trait Transaction {
     /// The event under a key.
     fn find(&mut self, catalog: CatalogId, kind: Kind, id: &str) -> Result<Option<Found>, StoreError>;
 
-    /// Adds an event at the next position, which it tells.
-    fn push(&mut self, event: Pushed<'_>) -> Result<u64, StoreError>;
+    /// Adds an event at the next position, which it tells; none if there is one under its key.
+    fn push(&mut self, event: Pushed<'_>) -> Result<Option<u64>, StoreError>;
 }
 
 /// An event without a position.
@@ -55,25 +55,28 @@ pub(crate) fn append(log: &mut impl Transaction, entry: &Entry) -> Result<Append
             let Some(found) = log.find(*catalog, *of, &own)? else { return Ok(Appended::Unknown) };
             let Some(body) = found.body else { return Ok(Appended::Gone { seq: found.seq }) };
             let key = format!("{}:{own}", of.name());
-            if let Some(before) = log.find(*catalog, Kind::Withdrawal, &key)? {
-                return Ok(Appended::Repeated { seq: before.seq, first: body });
-            }
             // All that its fold needs: what it takes back, and from whom.
             let context = found.context.as_deref().or(context.as_deref());
             let pushed = Pushed { catalog: *catalog, context, kind: Kind::Withdrawal, id: &key, body: Some(&body), time: *time };
-            Ok(Appended::Recorded { seq: log.push(pushed)? })
+            if let Some(seq) = log.push(pushed)? {
+                return Ok(Appended::Recorded { seq });
+            }
+            let before = log.find(*catalog, Kind::Withdrawal, &key)?;
+            Ok(Appended::Repeated { seq: before.map_or(found.seq, |before| before.seq), first: body })
         }
     }
 }
 
 fn record(log: &mut impl Transaction, entry: &Entry, kind: Kind, id: &str, body: &Body) -> Result<Appended, StoreError> {
-    if let Some(found) = log.find(entry.catalog, kind, id)? {
-        let Some(first) = found.body else { return Ok(Appended::Gone { seq: found.seq }) };
-        let same = first == *body && found.context == entry.context;
-        let seq = found.seq;
-        return Ok(if same { Appended::Repeated { seq, first } } else { Appended::Conflict { seq, first } });
-    }
     let pushed =
         Pushed { catalog: entry.catalog, context: entry.context.as_deref(), kind, id, body: Some(body), time: entry.time };
-    Ok(Appended::Recorded { seq: log.push(pushed)? })
+    // Nearly all are new: they are put in without a look.
+    if let Some(seq) = log.push(pushed)? {
+        return Ok(Appended::Recorded { seq });
+    }
+    let Some(found) = log.find(entry.catalog, kind, id)? else { return Ok(Appended::Unknown) };
+    let seq = found.seq;
+    let Some(first) = found.body else { return Ok(Appended::Gone { seq }) };
+    let same = first == *body && found.context == entry.context;
+    Ok(if same { Appended::Repeated { seq, first } } else { Appended::Conflict { seq, first } })
 }

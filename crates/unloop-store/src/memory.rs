@@ -40,13 +40,16 @@ impl Transaction for State {
         Ok(event.map(|event| Found { seq: event.seq, context: event.context.clone(), body: event.body.clone() }))
     }
 
-    fn push(&mut self, event: Pushed<'_>) -> Result<u64, StoreError> {
+    fn push(&mut self, event: Pushed<'_>) -> Result<Option<u64>, StoreError> {
         let Pushed { catalog, context, kind, id, body, time } = event;
+        if self.places.contains_key(&(catalog, kind, id.to_owned())) {
+            return Ok(None);
+        }
         let seq = self.events.len() as u64 + 1;
         self.places.insert((catalog, kind, id.to_owned()), self.events.len());
         let context = context.map(str::to_owned);
         self.events.push(Event { seq, catalog, context, kind, id: id.to_owned(), body: body.cloned(), time });
-        Ok(seq)
+        Ok(Some(seq))
     }
 }
 
@@ -105,6 +108,6 @@ impl Store for Memory {
         state.snapshots.remove(&(catalog, None));
         let id = (state.events.len() + 1).to_string();
         let pushed = Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, body: None, time };
-        ready(state.push(pushed).map(Some))
+        ready(state.push(pushed))
     }
 }

@@ -94,7 +94,7 @@ impl Writer {
     }
 
     fn within(&mut self, requests: &[Request], results: &mut Vec<Written>) -> Result<(), StoreError> {
-        let mut log = Log { connection: &self.connection };
+        let mut log = Log::begin(&self.connection)?;
         for request in requests {
             results.push(match request {
                 Request::Append { entries, .. } => {
@@ -107,7 +107,7 @@ impl Writer {
                 Request::Erase { catalog, context, time, .. } => Written::Erase(log.erase(*catalog, context, *time)?),
             });
         }
-        Ok(())
+        log.finish()
     }
 }
 
@@ -164,9 +164,22 @@ fn broken_by(problem: &str) -> StoreError {
 /// The tables inside a transaction.
 struct Log<'a> {
     connection: &'a Connection,
+    /// The last position; into its row at the end of the transaction.
+    head: u64,
 }
 
-impl Log<'_> {
+impl<'a> Log<'a> {
+    /// The lock is held already: nobody else moves the head.
+    fn begin(connection: &'a Connection) -> Result<Self, StoreError> {
+        let head = super::reading::head(connection).map_err(|error| broken_by(&error.to_string()))?.seq;
+        Ok(Self { connection, head })
+    }
+
+    fn finish(&self) -> Result<(), StoreError> {
+        let seq = i64::try_from(self.head).map_err(|error| broken_by(&error.to_string()))?;
+        self.execute("UPDATE head SET seq = ?1 WHERE seq <> ?1", params![seq]).map(|_| ())
+    }
+
     fn execute(&self, text: &str, values: impl rusqlite::Params) -> Result<usize, StoreError> {
         let done = self.connection.prepare_cached(text).and_then(|mut statement| statement.execute(values));
         done.map_err(|error| broken(&error))
@@ -187,16 +200,8 @@ impl Log<'_> {
             return Ok(None);
         }
         self.execute("DELETE FROM snapshots WHERE catalog = ?1 AND context IN (?2, '')", params![catalog.0, context])?;
-        let id = (self.head()? + 1).to_string();
-        self.push(Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, body: None, time }).map(Some)
-    }
-
-    fn head(&self) -> Result<u64, StoreError> {
-        let seq = self
-            .connection
-            .prepare_cached("SELECT seq FROM head")
-            .and_then(|mut query| query.query_row([], |row| row.get::<_, i64>(0)));
-        seq.map(|seq| seq as u64).map_err(|error| broken(&error))
+        let id = (self.head + 1).to_string();
+        self.push(Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, body: None, time })
     }
 }
 
@@ -211,14 +216,14 @@ impl Transaction for Log<'_> {
         Ok(Some(Found { seq, context, body: body.map(|text| parse(seq, &text)).transpose()? }))
     }
 
-    fn push(&mut self, event: Pushed<'_>) -> Result<u64, StoreError> {
+    fn push(&mut self, event: Pushed<'_>) -> Result<Option<u64>, StoreError> {
         let Pushed { catalog, context, kind, id, body, time } = event;
-        let next = self.connection.prepare_cached("UPDATE head SET seq = seq + 1 RETURNING seq");
-        let next = next.and_then(|mut query| query.query_row([], |row| row.get::<_, i64>(0)));
-        let seq = next.map_err(|error| broken(&error))?;
+        let seq = i64::try_from(self.head + 1).map_err(|error| broken_by(&error.to_string()))?;
         let body = body.map(serde_json::to_string).transpose().map_err(|error| broken_by(&error.to_string()))?;
-        let text = "INSERT INTO events (seq, catalog, context, kind, id, body, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        self.execute(text, params![seq, catalog.0, context, kind.name(), id, body, time])?;
-        Ok(seq as u64)
+        let text = "INSERT INTO events (seq, catalog, context, kind, id, body, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+                    ON CONFLICT (catalog, kind, id) DO NOTHING";
+        let put = self.execute(text, params![seq, catalog.0, context, kind.name(), id, body, time])?;
+        self.head += put as u64;
+        Ok((put > 0).then_some(self.head))
     }
 }
