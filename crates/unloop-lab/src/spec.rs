@@ -315,20 +315,15 @@ impl PolicySpec {
         let expected = "a whole number of at least 1, or full";
         let budget = if full { usize::MAX } else { self.value("budget", BoundedGibbs::BUDGET, expected, |&n| n > 0)? };
         let particles = |default: usize| self.value("particles", default, "a whole number of at least 2", |&n| n > 1);
-        let names = [("bounded", 0_u8), ("smc", 1), ("paper", 2), ("exact", 3)];
-        let sampler = match self.word("sampler", &names, "bounded, smc, paper or exact")? {
-            1 => SamplerSettings::Smc(SmcSettings { particles: particles(1_000)?, ..SmcSettings::default() }),
-            2 => SamplerSettings::Paper { particles: particles(10_000)? },
-            3 => SamplerSettings::Exact,
+        let name =
+            self.word("sampler", &["bounded", "smc", "paper", "exact"].map(|name| (name, name)), "bounded, smc, paper or exact")?;
+        let sampler = match name {
+            "smc" => SamplerSettings::Smc(SmcSettings { particles: particles(1_000)?, ..SmcSettings::default() }),
+            "paper" => SamplerSettings::Paper { particles: particles(10_000)? },
+            "exact" => SamplerSettings::Exact,
             _ => SamplerSettings::Bounded { budget },
         };
         let learn = self.word("learn", &[("no", false), ("yes", true)], "yes or no")?;
-        let name = match sampler {
-            SamplerSettings::Smc(_) => "smc",
-            SamplerSettings::Paper { .. } => "paper",
-            SamplerSettings::Exact => "exact",
-            _ => "bounded",
-        };
         let given = |own: &str| self.settings.iter().any(|(key, _)| key == own);
         for (key, idle) in [
             ("particles", !["smc", "paper"].contains(&name) && given("particles")),

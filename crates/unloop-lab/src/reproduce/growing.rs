@@ -20,7 +20,7 @@ const OPTIONS: usize = 100;
 const SIZES: [usize; 5] = [2, 3, 5, 10, 20];
 const MARKS: usize = 40;
 /// The paper's sampler, with as many particles as it had there.
-const FAITHFUL: &str = "thompson:order=draw,sampler=paper,particles=1000";
+pub(super) const FAITHFUL: &str = "thompson:order=draw,sampler=paper,particles=1000";
 /// Part of the rounds that "manageably low" is taken to be.
 const MANAGEABLE: f64 = 0.5;
 

@@ -9,9 +9,10 @@ use unloop::presenter::{Order, Policy as Forming};
 use unloop::random::ln_gamma_draw;
 use unloop::sampler::SampleSettings;
 use unloop::{OptionId, Posterior, Presenter, Prior, Statistics};
-use unloop_plot::{BandPoint, Look, Panel, Panels, Picture, Series};
+use unloop_plot::{Look, Panel, Panels, Picture};
 
 use super::merge_rank::stream;
+use super::rounds::series;
 use super::{Data, Plan, ReproduceError, Work};
 use crate::policy::top;
 use crate::row;
@@ -211,11 +212,7 @@ impl Illustration {
             for k in 1..=OPTIONS {
                 let number = k.to_string();
                 let having = [("model", model), ("policy", policy), ("option", number.as_str())];
-                let column = |column| data.numbers(column, &having);
-                let (rounds, means, lows, highs) = (column("round")?, column("mean")?, column("low")?, column("high")?);
-                let points = rounds.into_iter().zip(means).zip(lows.into_iter().zip(highs));
-                let points = points.map(|((x, mean), (low, high))| BandPoint { x, mean, low, high }).collect();
-                lines.push(Series { name: format!("option {k}"), style: 6 + k, look: Look::Line, points });
+                lines.push(series(data, "round", &having, (&format!("option {k}"), 6 + k), Look::Line)?);
             }
             panels.push(Panel {
                 title: format!("{model}, {policy}"),

@@ -16,7 +16,7 @@ use unloop_plot::{BandPoint, Look, Panel, Panels, Picture, Series};
 use super::merge_rank::stream;
 use super::rounds::{DENSE, Entry, MEAN_COLUMNS, Setting, describe, kinds, mean_cells};
 use super::toprank::{FAITHFUL, PAPER};
-use super::{Claim, Data, Figure, Plan, ReproduceError, Verdict, Work, table};
+use super::{Claim, Data, Figure, Plan, ReproduceError, Verdict, Work, growing, table};
 use crate::row;
 use crate::summary::Summary;
 use crate::user::User;
@@ -28,8 +28,6 @@ const SIZE: usize = 5;
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
 const FULL: &str = "thompson:order=draw,budget=full";
 const SMC: &str = "thompson:order=draw,sampler=smc";
-/// As the paper's, with a tenth of its particles: for the quick profile.
-const FEW_PARTICLES: &str = "thompson:order=draw,sampler=paper,particles=1000";
 /// A loss of regret, as a part of what full sweeps have, that would matter.
 const MATTERS: f64 = 0.1;
 
@@ -51,7 +49,7 @@ fn entries(plan: &Plan) -> Vec<Entry> {
         Entry { policy: SMC, runs: plan.pick(4, 20), cost: 100.0 },
     ];
     entries.push(
-        plan.pick(Entry { policy: FEW_PARTICLES, runs: 2, cost: 500.0 }, Entry { policy: FAITHFUL, runs: 10, cost: 2_000.0 }),
+        plan.pick(Entry { policy: growing::FAITHFUL, runs: 2, cost: 500.0 }, Entry { policy: FAITHFUL, runs: 10, cost: 2_000.0 }),
     );
     entries
 }

@@ -23,13 +23,6 @@ pub(super) enum Request {
     Erase { catalog: CatalogId, context: String, time: i64, reply: Reply<Option<u64>> },
 }
 
-/// An answer that waits for the flush.
-enum Done {
-    Append(Reply<Vec<Appended>>, Vec<Appended>),
-    Put(Reply<()>),
-    Erase(Reply<Option<u64>>, Option<u64>),
-}
-
 pub(super) struct Writer {
     connection: Connection,
     /// What broke it: nobody knows what is on the disk, so nothing more is written.
@@ -64,7 +57,7 @@ impl Writer {
         let mut results = Vec::with_capacity(requests.len());
         let outcome = self.transaction(&requests, &mut results);
         match outcome {
-            Ok(()) => requests.into_iter().zip(results).for_each(|(request, result)| request.answer(result).send()),
+            Ok(()) => requests.into_iter().zip(results).for_each(|(request, result)| request.answer(result)),
             Err(error) => {
                 if !matches!(error, StoreError::Full) {
                     self.broken = Some(error.clone());
@@ -128,24 +121,15 @@ impl Request {
         }
     }
 
-    fn answer(self, result: Written) -> Done {
+    fn answer(self, result: Written) {
         match (self, result) {
-            (Self::Append { reply, .. }, Written::Append(result)) => Done::Append(reply, result),
-            (Self::Erase { reply, .. }, Written::Erase(result)) => Done::Erase(reply, result),
-            (Self::PutSnapshot { reply, .. }, _) => Done::Put(reply),
-            // Results come in the order of requests.
-            (Self::Append { reply, .. }, _) => Done::Append(reply, Vec::new()),
-            (Self::Erase { reply, .. }, _) => Done::Erase(reply, None),
-        }
-    }
-}
-
-impl Done {
-    fn send(self) {
-        match self {
-            Self::Append(reply, result) => drop(reply.send(Ok(result))),
-            Self::Put(reply) => drop(reply.send(Ok(()))),
-            Self::Erase(reply, result) => drop(reply.send(Ok(result))),
+            (Self::Append { reply, .. }, Written::Append(result)) => drop(reply.send(Ok(result))),
+            (Self::PutSnapshot { reply, .. }, Written::Put) => drop(reply.send(Ok(()))),
+            (Self::Erase { reply, .. }, Written::Erase(result)) => drop(reply.send(Ok(result))),
+            (request, _) => {
+                debug_assert!(false, "invariant: results come in the order of requests");
+                request.refuse(&broken_by("an answer to another request"));
+            }
         }
     }
 }

@@ -1,20 +1,15 @@
-//! Draws grids of triangles into a directory, to be looked at.
-//!
-//! ```text
-//! cargo run -p unloop-plot --example simplexes -- target/gallery
-//! ```
+//! Grids of triangles.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::path::Path;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use unloop_plot::{Picture, SimplexPanel, Simplexes, grid_points};
+use unloop_plot::{SimplexPanel, Simplexes, grid_points};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let directory = PathBuf::from(env::args_os().nth(1).ok_or("usage: simplexes <directory>")?);
-    fs::create_dir_all(&directory)?;
+use crate::save;
+
+pub(crate) fn draw(directory: &Path) -> Result<(), Box<dyn Error>> {
     let three = [
         panel("Nothing seen", 60, 100, |_| 1.0),
         panel("10 of 15 duels of curry and soup", 200, 100, |[a, b, _]| a.powi(10) * b.powi(5) / (a + b).powi(15)),
@@ -25,9 +20,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         footer: Some("made up by the gallery".to_owned()),
         ..Simplexes::new("Posteriors on the simplex", 3, three)
     };
-    save(&directory, "simplexes-marks", &marked.draw()?)?;
+    save(directory, "simplexes-marks", &marked.draw()?)?;
     let two = Simplexes { columns: 2, panels: marked.panels[1..].to_vec(), ..marked.clone() };
-    save(&directory, "simplexes-two", &two.draw()?)?;
+    save(directory, "simplexes-two", &two.draw()?)?;
     let small: Vec<SimplexPanel> = (0..12)
         .map(|index| {
             let power = 0.5 * f64::from(index);
@@ -35,9 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             SimplexPanel { note: Some(format!("a = {power}")), ..panel(&format!("after {index}"), 40, 0, of) }
         })
         .collect();
-    save(&directory, "simplexes-small", &Simplexes::new("Twelve densities", 6, small).draw()?)?;
+    save(directory, "simplexes-small", &Simplexes::new("Twelve densities", 6, small).draw()?)?;
     let coarse = [panel("coarse", 8, 0, |[a, b, c]| a * b * c), panel("corners", 60, 0, |[a, b, c]| 1.0 / (a * b * c))];
-    save(&directory, "simplexes-plain", &Simplexes::new("Coarse and infinite at the edges", 2, coarse).draw()?)?;
+    save(directory, "simplexes-plain", &Simplexes::new("Coarse and infinite at the edges", 2, coarse).draw()?)?;
     let mut one = panel("Only one", 60, 500, |[a, b, c]| a * b.powi(3) * c.powi(2));
     one.marks[0].clear();
     one.corners = [
@@ -45,14 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "bread & soup, also long".to_owned(),
         "salad of the day, long".to_owned(),
     ];
-    save(&directory, "simplexes-one", &Simplexes::new("One", 1, [one]).draw()?)?;
-    Ok(())
-}
-
-fn save(directory: &Path, name: &str, picture: &Picture) -> Result<(), Box<dyn Error>> {
-    fs::write(directory.join(name).with_extension("svg"), picture.svg())?;
-    fs::write(directory.join(name).with_extension("png"), picture.png()?)?;
-    println!("{name}: {} × {}, {} bytes of SVG", picture.width(), picture.height(), picture.svg().len());
+    save(directory, "simplexes-one", &Simplexes::new("One", 1, [one]).draw()?)?;
     Ok(())
 }
 

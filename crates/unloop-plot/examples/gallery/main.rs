@@ -4,6 +4,9 @@
 //! cargo run -p unloop-plot --example gallery -- target/gallery
 //! ```
 
+mod panels;
+mod simplexes;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -30,9 +33,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     save(&directory, "bands-4", &regrets(&POLICIES[..4]).draw()?)?;
     save(&directory, "bands-12", &regrets(&POLICIES).draw()?)?;
     save(&directory, "bands-close", &gains().draw()?)?;
-    Ok(())
+    panels::draw(&directory)?;
+    simplexes::draw(&directory)
 }
 
+/// As SVG and as PNG.
 fn save(directory: &Path, name: &str, picture: &Picture) -> Result<(), Box<dyn Error>> {
     fs::write(directory.join(name).with_extension("svg"), picture.svg())?;
     fs::write(directory.join(name).with_extension("png"), picture.png()?)?;

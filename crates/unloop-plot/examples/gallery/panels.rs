@@ -1,30 +1,18 @@
-//! Draws grids of charts into a directory, to be looked at.
-//!
-//! ```text
-//! cargo run -p unloop-plot --example panels -- target/gallery
-//! ```
+//! Grids of charts.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::path::Path;
 
-use unloop_plot::{BandPoint, Look, Panel, Panels, Picture, Series};
+use unloop_plot::{BandPoint, Look, Panel, Panels, Series};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let directory = PathBuf::from(env::args_os().nth(1).ok_or("usage: panels <directory>")?);
-    fs::create_dir_all(&directory)?;
-    save(&directory, "panels-regret", &regrets(3, false).draw()?)?;
-    save(&directory, "panels-regret-log", &regrets(2, true).draw()?)?;
-    save(&directory, "panels-marks", &sizes().draw()?)?;
-    save(&directory, "panels-styles", &styles().draw()?)?;
-    save(&directory, "panels-one", &Panels::new("Only one", 3, [regret(0, true)]).draw()?)?;
-    Ok(())
-}
+use crate::save;
 
-fn save(directory: &Path, name: &str, picture: &Picture) -> Result<(), Box<dyn Error>> {
-    fs::write(directory.join(name).with_extension("svg"), picture.svg())?;
-    fs::write(directory.join(name).with_extension("png"), picture.png()?)?;
-    println!("{name}: {} × {}, {} bytes of SVG", picture.width(), picture.height(), picture.svg().len());
+pub(crate) fn draw(directory: &Path) -> Result<(), Box<dyn Error>> {
+    save(directory, "panels-regret", &regrets(3, false).draw()?)?;
+    save(directory, "panels-regret-log", &regrets(2, true).draw()?)?;
+    save(directory, "panels-marks", &sizes().draw()?)?;
+    save(directory, "panels-styles", &styles().draw()?)?;
+    save(directory, "panels-one", &Panels::new("Only one", 3, [regret(0, true)]).draw()?)?;
     Ok(())
 }
 
