@@ -39,6 +39,8 @@ pub enum Synchronous {
 pub struct SqliteSettings {
     /// How hard commits are pressed.
     pub synchronous: Synchronous,
+    /// The layer under SQLite, by the name it was registered with; the system's own if none.
+    pub vfs: Option<&'static str>,
 }
 
 /// A store in a file.
@@ -72,12 +74,12 @@ impl Sqlite {
         }
         let lock = lock(path)?;
         let file = path.display().to_string();
-        let writing = connect(path, &file, settings.synchronous)?;
+        let writing = connect(path, &file, settings)?;
         schema::prepare(&writing, &file)?;
         let problem = |error: rusqlite::Error| StoreError::Database { file: file.clone(), problem: error.to_string() };
         // An erasure that was cut off after its commit left what it erased in the write-ahead log.
         writing.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(problem)?;
-        let reading = connect(path, &file, settings.synchronous)?;
+        let reading = connect(path, &file, settings)?;
         reading.pragma_update(None, "query_only", true).map_err(problem)?;
         let (writer, requests) = channel();
         let (reader, jobs) = channel::<Reading>();
@@ -180,7 +182,7 @@ fn private(options: &mut OpenOptions) {
     let _ = options;
 }
 
-fn connect(path: &Path, file: &str, synchronous: Synchronous) -> Result<Connection, StoreError> {
+fn connect(path: &Path, file: &str, settings: SqliteSettings) -> Result<Connection, StoreError> {
     let problem = |problem: &dyn ToString| StoreError::Database { file: file.to_owned(), problem: problem.to_string() };
     // SQLite gives its other files the permissions of this one.
     let mut options = OpenOptions::new();
@@ -188,10 +190,14 @@ fn connect(path: &Path, file: &str, synchronous: Synchronous) -> Result<Connecti
     private(&mut options);
     options.open(path).map_err(|error| problem(&error))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(|error| problem(&error))?;
+    let opened = match settings.vfs {
+        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs),
+        None => Connection::open_with_flags(path, flags),
+    };
+    let connection = opened.map_err(|error| problem(&error))?;
     let prepare = || -> rusqlite::Result<()> {
         connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", if synchronous == Synchronous::Full { "FULL" } else { "OFF" })?;
+        connection.pragma_update(None, "synchronous", if settings.synchronous == Synchronous::Full { "FULL" } else { "OFF" })?;
         connection.pragma_update(None, "secure_delete", true)?;
         connection.busy_timeout(std::time::Duration::from_secs(10))
     };
