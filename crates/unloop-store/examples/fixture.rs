@@ -2,7 +2,10 @@
 //! and opened by the tests; they were written by this program as it was then.
 #![allow(missing_docs, clippy::print_stdout)]
 
-use unloop_store::{Body, CatalogId, Entry, Kind, Outcome, Snapshot, Sqlite, Store, StoreError, What, fold, load, snapshot};
+use unloop_store::{
+    Body, CatalogId, Change, Entry, Kind, OptionChange, Outcome, Snapshot, SnapshotKey, Sqlite, Store, StoreError, What, fold,
+    load,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("name a file")?;
@@ -15,6 +18,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn fill(store: &Sqlite) -> Result<(), StoreError> {
+    store.change(Change::Catalog { name: "lunch".into(), settings: r#"{"size":3}"#.into(), expected: Some(0) }).await?;
+    let options = ["soup", "salad", "curry", "ramen"].map(OptionChange::plain).to_vec();
+    store.change(Change::Options { catalog: CatalogId(1), options, expected: None }).await?;
     let entry = |context: Option<&str>, what: What| Entry {
         catalog: CatalogId(1),
         context: context.map(str::to_owned),
@@ -36,11 +42,10 @@ async fn fill(store: &Sqlite) -> Result<(), StoreError> {
     }
     store.append(vec![entry(None, What::Withdrawal { of: Kind::Choice, id: "p7".into() })]).await?;
     store.append(vec![entry(None, What::Withdrawal { of: Kind::Import, id: "p9".into() })]).await?;
-    store.erase(CatalogId(1), "cy".into(), 1_700_000_000_000).await?;
+    store.erase(CatalogId(1), Some("cy".into()), 1_700_000_000_000).await?;
     for context in [Some("ada"), None] {
         let folded = load(store, CatalogId(1), context).await?;
-        let kept = Snapshot { seq: folded.position(), bytes: snapshot::encode(&folded) };
-        store.put_snapshot(CatalogId(1), context.map(str::to_owned), kept).await?;
+        store.put_snapshots(vec![(SnapshotKey::new(CatalogId(1), context), Snapshot::of(&folded))]).await?;
     }
     Ok(())
 }

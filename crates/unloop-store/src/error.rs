@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::event::BodyError;
+use crate::settings::SettingError;
 
 /// Why a store could not do it.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -16,9 +17,15 @@ pub enum StoreError {
         /// What is wrong.
         error: BodyError,
     },
+    /// A change of settings that is none; nothing was changed.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// No room: nothing was recorded, and it may be tried again.
     #[error("there is no space left: nothing was recorded")]
     Full,
+    /// Another process is writing: nothing was done, and it may be tried again.
+    #[error("another process has been writing for too long: nothing was recorded")]
+    Busy,
     /// A write failed, and nobody knows what is on the disk: nothing more is written until a restart.
     #[error("a write failed ({problem}): nothing more is recorded until a restart")]
     Broken {
@@ -26,7 +33,7 @@ pub enum StoreError {
         problem: String,
     },
     /// Another process appends.
-    #[error("{file} is in use by another process")]
+    #[error("{file} is held by another process, which appends: only one does at a time")]
     InUse {
         /// The lock.
         file: String,
@@ -49,6 +56,18 @@ pub enum StoreError {
         /// The least.
         least: &'static str,
     },
+    /// It was opened beside the process that appends.
+    #[error("{file} was opened to read and to change settings, not to append")]
+    Beside {
+        /// The database.
+        file: String,
+    },
+    /// There is none.
+    #[error("{file}: there is no database")]
+    NoDatabase {
+        /// Where it was looked for.
+        file: String,
+    },
     /// It could not be opened or read.
     #[error("{file}: {problem}")]
     Database {
@@ -68,4 +87,11 @@ pub enum StoreError {
     /// Somebody closed it.
     #[error("the store was closed")]
     Closed,
+}
+
+impl StoreError {
+    /// Whether nothing was done, and the same may be tried again.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Full | Self::Busy)
+    }
 }

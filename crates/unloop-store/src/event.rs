@@ -6,10 +6,18 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use unloop::Options;
 
+use crate::settings::check_option_name;
+
 /// Options of a presentation at most.
 pub const MOST_PRESENTED: usize = 1_000;
 /// Weight of an event at most.
 pub const MOST_WEIGHT: f64 = 4_294_967_296.0;
+/// Longest id of an event, in bytes.
+pub const LONGEST_ID: usize = 512;
+/// The name of no context: it stands for all of them.
+pub const ALL: &str = "all";
+/// Weights are multiples of this, so that sums are exact in any order.
+const GRAIN: f64 = 1.0 / 1_048_576.0;
 
 /// A catalog's internal number, never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -104,6 +112,20 @@ pub enum BodyError {
         /// Why not.
         why: String,
     },
+    /// A name that no context can have.
+    #[error("{name:?} cannot be a context: {why}")]
+    Context {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// An id that is none.
+    #[error("an id of {length} bytes: it takes 1 to {LONGEST_ID}")]
+    Id {
+        /// Its length.
+        length: usize,
+    },
     /// The same twice.
     #[error("{name:?} is there twice")]
     Twice {
@@ -148,12 +170,7 @@ impl Body {
             return Err(BodyError::Presented { count: self.presented.len() });
         }
         for name in &self.presented {
-            let why = match Options::check_name(name) {
-                Err(error) => error.to_string(),
-                Ok(()) if name.starts_with(NO_CHOICE) => "it begins with a character that is kept for choosing nothing".into(),
-                Ok(()) => continue,
-            };
-            return Err(BodyError::Name { name: name.clone(), why });
+            check_option_name(name).map_err(|why| BodyError::Name { name: name.clone(), why })?;
         }
         unique(&self.presented)?;
         let (Outcome::Chosen(named) | Outcome::Tied(named)) = &self.outcome else {
@@ -184,8 +201,23 @@ fn unique(names: &[String]) -> Result<(), BodyError> {
     }
 }
 
-/// The option that stands for choosing nothing, in folds: no option of people begins with it.
-pub const NO_CHOICE: char = '\u{e000}';
+/// A weight as the log keeps it: a multiple of 2⁻²⁰, at least one.
+pub(crate) fn rounded(weight: f64) -> f64 {
+    (weight / GRAIN).round().max(1.0) * GRAIN
+}
+
+/// Whether a name can be a context's: one that an option can have, other than [`ALL`].
+///
+/// # Errors
+/// If not.
+pub fn check_context(name: &str) -> Result<(), BodyError> {
+    let why = match Options::check_name(name) {
+        Err(error) => error.to_string(),
+        Ok(()) if name == ALL => "it stands for all of them".into(),
+        Ok(()) => return Ok(()),
+    };
+    Err(BodyError::Context { name: name.to_owned(), why })
+}
 
 /// Something to append.
 #[derive(Clone, Debug, PartialEq)]
@@ -224,6 +256,23 @@ pub enum What {
         /// Its id.
         id: String,
     },
+}
+
+impl What {
+    /// Checks that it is one.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check(&self) -> Result<(), BodyError> {
+        let (Self::Choice { id, .. } | Self::Import { id, .. } | Self::Withdrawal { id, .. }) = self;
+        if !(1..=LONGEST_ID).contains(&id.len()) {
+            return Err(BodyError::Id { length: id.len() });
+        }
+        match self {
+            Self::Choice { body, .. } | Self::Import { body, .. } => body.check(),
+            Self::Withdrawal { .. } => Ok(()),
+        }
+    }
 }
 
 /// The id under which an import is kept: a hash, so that erasing its body leaves no text, and a second import still finds it.

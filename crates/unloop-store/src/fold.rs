@@ -4,10 +4,8 @@ use blake3::Hasher;
 use unloop::{OptionId, Options, Presentation, Statistics};
 
 use crate::error::StoreError;
-use crate::event::{Body, Event, Kind, NO_CHOICE, Outcome};
-
-/// Weights are multiples of this, so that sums are exact in any order.
-const GRAIN: f64 = 1.0 / 1_048_576.0;
+use crate::event::{Body, Event, Kind, Outcome, rounded};
+use crate::settings::NO_CHOICE;
 
 /// Statistics by option names, up to a position of the log.
 #[derive(Clone, Debug)]
@@ -84,6 +82,15 @@ impl Fold {
         Ok(Applied::Counted)
     }
 
+    /// Takes an event back that it holds.
+    pub(crate) fn undo(&mut self, kind: Kind, body: &Body) -> Result<(), String> {
+        match kind {
+            Kind::Choice | Kind::Import => self.count(body, -1.0),
+            Kind::Withdrawal => self.count(body, 1.0),
+            Kind::Erasure => Ok(()),
+        }
+    }
+
     fn count(&mut self, body: &Body, sign: f64) -> Result<(), String> {
         let mut intern = |name: &str| self.options.intern(name).map_err(|error| error.to_string());
         let mut members = body.presented.iter().map(|name| intern(name)).collect::<Result<Vec<OptionId>, String>>()?;
@@ -98,7 +105,8 @@ impl Fold {
             // Nothing chosen where that was no option: recorded, and counts for nothing.
             Outcome::None(_) => none.map_or(Ok(Vec::new()), |none| presentation.choose(none).map(|choice| vec![choice])),
         };
-        let weight = (body.weight / GRAIN).round().max(1.0) * GRAIN;
+        // Exact in any order: the log holds multiples of a grain. One that was written before it did is rounded here.
+        let weight = rounded(body.weight);
         for choice in choices.map_err(|error| error.to_string())? {
             let counted = if sign > 0.0 {
                 self.statistics.record_choice(&choice, weight)

@@ -28,6 +28,9 @@ mod error;
 mod event;
 mod fold;
 mod memory;
+mod note;
+mod replay;
+mod settings;
 pub mod snapshot;
 mod sqlite;
 
@@ -36,11 +39,17 @@ use std::pin::Pin;
 
 pub use error::StoreError;
 pub use event::{
-    Body, BodyError, CatalogId, Entry, Event, Kind, MOST_PRESENTED, MOST_WEIGHT, NO_CHOICE, Outcome, What, import_key,
+    ALL, Body, BodyError, CatalogId, Entry, Event, Kind, LONGEST_ID, MOST_PRESENTED, MOST_WEIGHT, Outcome, What, check_context,
+    import_key,
 };
 pub use fold::{Applied, Fold};
 pub use memory::Memory;
-pub use sqlite::{Sqlite, SqliteSettings, Synchronous};
+pub use note::{KEEP_MINUTES, KEEP_PRESENTATIONS, MOST_NOTES, Note, PresentationNote, Pruned, Trend};
+pub use replay::{catch_up, fold, load};
+pub use settings::{
+    Catalog, CatalogOption, Change, Changed, Key, NO_CHOICE, OptionChange, SettingError, Settings, check_catalog_name,
+};
+pub use sqlite::{Access, Opening, Sqlite, SqliteSettings, Synchronous};
 
 /// What a store will answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -76,11 +85,13 @@ pub enum Appended {
     Unknown,
 }
 
-/// The end of the log.
+/// The end of the log, and how new the settings are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The last position; 0 for an empty log.
     pub seq: u64,
+    /// Raised by every change of settings.
+    pub revision: u64,
 }
 
 /// Which events to read.
@@ -96,6 +107,46 @@ pub struct Selection {
     pub limit: usize,
 }
 
+/// Which names to list, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Beginning with this.
+    pub prefix: String,
+    /// After this one.
+    pub after: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl Page {
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        name.starts_with(&self.prefix) && self.after.as_deref().is_none_or(|after| name > after)
+    }
+}
+
+/// What a snapshot is of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SnapshotKey {
+    /// The catalog.
+    pub catalog: CatalogId,
+    /// The context; none for all of the catalog.
+    pub context: Option<String>,
+    /// Events of this stretch of time alone; 0 is all times, and the only one so far.
+    pub bucket: i64,
+}
+
+impl SnapshotKey {
+    /// Of a context, or of all (none), over all times.
+    pub fn new(catalog: CatalogId, context: Option<&str>) -> Self {
+        Self { catalog, context: context.map(str::to_owned), bucket: 0 }
+    }
+
+    /// Of a whole catalog.
+    pub fn all(catalog: CatalogId) -> Self {
+        Self::new(catalog, None)
+    }
+}
+
 /// A fold that was put aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
@@ -103,6 +154,22 @@ pub struct Snapshot {
     pub seq: u64,
     /// As [`snapshot::encode`] makes it.
     pub bytes: Vec<u8>,
+}
+
+impl Snapshot {
+    /// A fold, to be put aside.
+    pub fn of(fold: &Fold) -> Self {
+        Self { seq: fold.position(), bytes: snapshot::encode(fold) }
+    }
+}
+
+/// What was erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Erased {
+    /// The position of the erasure.
+    pub seq: u64,
+    /// Whether no byte of it is left in the files. If not, somebody is reading what the log was before; what is left goes when they are done.
+    pub emptied: bool,
 }
 
 /// A log of choices with what belongs to it. Every call may come from several tasks at once.
@@ -117,67 +184,37 @@ pub trait Store: Send + Sync {
     /// Events in order of position.
     fn read(&self, selection: Selection) -> Answer<'_, Vec<Event>>;
 
-    /// The fold of a context, or of all (none), that was put aside last.
-    fn snapshot(&self, catalog: CatalogId, context: Option<String>) -> Answer<'_, Option<Snapshot>>;
+    /// Names of contexts that have events, in order of their bytes.
+    fn contexts(&self, catalog: CatalogId, page: Page) -> Answer<'_, Vec<String>>;
 
-    /// Puts a fold aside; it never replaces a later one.
-    fn put_snapshot(&self, catalog: CatalogId, context: Option<String>, snapshot: Snapshot) -> Answer<'_, ()>;
+    /// The fold that was put aside last. It holds nothing of what was erased before it was read.
+    fn snapshot(&self, key: SnapshotKey) -> Answer<'_, Option<Snapshot>>;
 
-    /// Erases a context: its events keep their positions and ids and lose everything else, its snapshot and that of all go, and an
-    /// erasure is appended. Its position; none if there is nothing of the context.
-    fn erase(&self, catalog: CatalogId, context: String, time: i64) -> Answer<'_, Option<u64>>;
-}
+    /// Puts folds aside; none replaces a later one, or one that knows of an erasure that it does not.
+    fn put_snapshots(&self, snapshots: Vec<(SnapshotKey, Snapshot)>) -> Answer<'_, ()>;
 
-/// Events read at a time.
-const PAGE: usize = 10_000;
+    /// Erases a context, or a whole catalog with its settings (none): events keep their positions and ids and lose everything else, snapshots
+    /// and notes of it go, that of all is corrected, and an erasure is appended. None if there is nothing of it.
+    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Option<Erased>>;
 
-/// The fold of a context, or of a whole catalog, from the log alone.
-///
-/// # Errors
-/// If the log cannot be read.
-pub async fn fold(store: &dyn Store, catalog: CatalogId, context: Option<&str>) -> Result<Fold, StoreError> {
-    let mut fold = Fold::new();
-    catch_up(store, catalog, context, &mut fold).await?;
-    Ok(fold)
-}
+    /// Catalogs and keys.
+    fn settings(&self) -> Answer<'_, Settings>;
 
-/// The fold of a context, or of a whole catalog, from its snapshot and what came after; from the log alone where the snapshot is bad.
-///
-/// # Errors
-/// If the store cannot be read.
-pub async fn load(store: &dyn Store, catalog: CatalogId, context: Option<&str>) -> Result<Fold, StoreError> {
-    let snapshot = store.snapshot(catalog, context.map(str::to_owned)).await?;
-    let mut fold = snapshot.and_then(|found| snapshot::decode(&found.bytes).ok()).unwrap_or_default();
-    catch_up(store, catalog, context, &mut fold).await?;
-    Ok(fold)
-}
+    /// Options of a catalog by their numbers, retired ones too.
+    fn options(&self, catalog: CatalogId) -> Answer<'_, Vec<CatalogOption>>;
 
-/// Takes in what lies above a fold's position, up to the end of the log; all of it anew where a context was erased.
-///
-/// # Errors
-/// If the log cannot be read.
-pub async fn catch_up(store: &dyn Store, catalog: CatalogId, context: Option<&str>, fold: &mut Fold) -> Result<(), StoreError> {
-    // The head first: what is below it is complete.
-    let head = store.head().await?;
-    let mut fresh = fold.position() == 0;
-    let mut after = fold.position();
-    while after < head.seq {
-        let selection = Selection { after, catalog: Some(catalog), context: context.map(str::to_owned), limit: PAGE };
-        let events = store.read(selection).await?;
-        after = if events.len() < PAGE { head.seq } else { events.last().map_or(head.seq, |event| event.seq) };
-        for event in events.iter().filter(|event| event.seq <= head.seq) {
-            if fold.apply(event)? != Applied::Reload {
-                continue;
-            }
-            if fresh {
-                // Read from the beginning after it happened: nothing of what was erased is in it.
-                fold.advance(event.seq);
-            } else {
-                (*fold, fresh, after) = (Fold::new(), true, 0);
-                break;
-            }
-        }
-    }
-    fold.advance(head.seq);
-    Ok(())
+    /// Changes settings, and raises the revision.
+    fn change(&self, change: Change) -> Answer<'_, Changed>;
+
+    /// Notes something, without waiting: it is written within seconds, and lost if the process ends before.
+    fn note(&self, notes: Vec<Note>);
+
+    /// What was presented last, the latest first.
+    fn presentations(&self, catalog: CatalogId, limit: usize) -> Answer<'_, Vec<PresentationNote>>;
+
+    /// How options fared since a time, by time.
+    fn trends(&self, catalog: CatalogId, since: i64) -> Answer<'_, Vec<Trend>>;
+
+    /// Deletes notes that are older than they are kept, and joins old minutes into hours.
+    fn prune(&self, now: i64) -> Answer<'_, Pruned>;
 }

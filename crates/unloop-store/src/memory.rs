@@ -1,12 +1,14 @@
 //! A store in memory: for tests, and for whoever keeps nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::decide::{self, Found, Pushed, Transaction};
 use crate::error::StoreError;
-use crate::event::{CatalogId, Entry, Event, Kind};
-use crate::{Answer, Appended, Head, Selection, Snapshot, Store};
+use crate::event::{Body, CatalogId, Entry, Event, Kind};
+use crate::note::{HOUR, KEEP_MINUTES, KEEP_PRESENTATIONS, Note, PresentationNote, Pruned, Trend};
+use crate::settings::{Catalog, CatalogOption, Change, Changed, Key, Settings};
+use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store};
 
 /// A store in memory.
 #[derive(Debug, Default)]
@@ -18,7 +20,15 @@ pub struct Memory {
 struct State {
     events: Vec<Event>,
     places: HashMap<(CatalogId, Kind, String), usize>,
-    snapshots: BTreeMap<(CatalogId, Option<String>), Snapshot>,
+    snapshots: BTreeMap<SnapshotKey, Snapshot>,
+    revision: u64,
+    /// How many there ever were.
+    catalog_count: i64,
+    catalogs: BTreeMap<CatalogId, Catalog>,
+    options: BTreeMap<CatalogId, Vec<CatalogOption>>,
+    keys: Vec<Key>,
+    presentations: BTreeMap<String, PresentationNote>,
+    trends: BTreeMap<(CatalogId, i64, u32), Trend>,
 }
 
 impl Memory {
@@ -30,6 +40,16 @@ impl Memory {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn join_trend(&mut self, time: i64, trend: &Trend) {
+        let place = (trend.catalog, time, trend.option);
+        match self.trends.get_mut(&place) {
+            Some(own) => own.join(trend),
+            None => drop(self.trends.insert(place, Trend { time, ..trend.clone() })),
+        }
     }
 }
 
@@ -45,11 +65,124 @@ impl Transaction for State {
         if self.places.contains_key(&(catalog, kind, id.to_owned())) {
             return Ok(None);
         }
-        let seq = self.events.len() as u64 + 1;
+        let seq = self.seq() + 1;
         self.places.insert((catalog, kind, id.to_owned()), self.events.len());
         let context = context.map(str::to_owned);
         self.events.push(Event { seq, catalog, context, kind, id: id.to_owned(), body: body.cloned(), time });
         Ok(Some(seq))
+    }
+
+    fn seq(&self) -> u64 {
+        self.events.len() as u64
+    }
+
+    fn each_of_context(
+        &mut self,
+        catalog: CatalogId,
+        context: &str,
+        upto: u64,
+        with: &mut dyn FnMut(Kind, &Body),
+    ) -> Result<(), StoreError> {
+        let own = |event: &&Event| event.seq <= upto && event.catalog == catalog && event.context.as_deref() == Some(context);
+        for event in self.events.iter().rev().filter(own) {
+            if let Some(body) = &event.body {
+                with(event.kind, body);
+            }
+        }
+        Ok(())
+    }
+
+    fn blank(&mut self, catalog: CatalogId, context: Option<&str>) -> Result<usize, StoreError> {
+        let goes = |own: Option<&str>| context.is_none() || own == context;
+        let mut count = 0;
+        for event in self.events.iter_mut().filter(|event| event.catalog == catalog && goes(event.context.as_deref())) {
+            (event.context, event.body) = (None, None);
+            count += 1;
+        }
+        self.snapshots.retain(|key, _| key.catalog != catalog || !goes(key.context.as_deref()));
+        self.presentations.retain(|_, note| note.catalog != catalog || !goes(note.context.as_deref()));
+        if context.is_none() {
+            self.trends.retain(|(own, _, _), _| *own != catalog);
+        }
+        Ok(count)
+    }
+
+    fn snapshot(&mut self, key: &SnapshotKey) -> Result<Option<Snapshot>, StoreError> {
+        Ok(self.snapshots.get(key).cloned())
+    }
+
+    fn set_snapshot(&mut self, key: &SnapshotKey, snapshot: Option<&Snapshot>) -> Result<(), StoreError> {
+        match snapshot {
+            Some(snapshot) => drop(self.snapshots.insert(key.clone(), snapshot.clone())),
+            None => drop(self.snapshots.remove(key)),
+        }
+        Ok(())
+    }
+
+    fn last_erasure(&mut self, catalog: CatalogId) -> Result<u64, StoreError> {
+        let last = self.events.iter().rev().find(|event| event.catalog == catalog && event.kind == Kind::Erasure);
+        Ok(last.map_or(0, |event| event.seq))
+    }
+
+    fn catalog_named(&mut self, name: &str) -> Result<Option<Catalog>, StoreError> {
+        Ok(self.catalogs.values().find(|own| own.name == name).cloned())
+    }
+
+    fn catalog(&mut self, id: CatalogId) -> Result<Option<Catalog>, StoreError> {
+        Ok(self.catalogs.get(&id).cloned())
+    }
+
+    fn next_catalog(&mut self) -> Result<CatalogId, StoreError> {
+        self.catalog_count += 1;
+        Ok(CatalogId(self.catalog_count))
+    }
+
+    fn put_catalog(&mut self, catalog: &Catalog) -> Result<(), StoreError> {
+        self.catalogs.insert(catalog.id, catalog.clone());
+        Ok(())
+    }
+
+    fn delete_catalog(&mut self, id: CatalogId) -> Result<(), StoreError> {
+        self.catalogs.remove(&id);
+        self.options.remove(&id);
+        Ok(())
+    }
+
+    fn option_count(&mut self, catalog: CatalogId) -> Result<u32, StoreError> {
+        Ok(self.options.get(&catalog).map_or(0, Vec::len) as u32)
+    }
+
+    fn option_index(&mut self, catalog: CatalogId, name: &str) -> Result<Option<u32>, StoreError> {
+        let own = self.options.get(&catalog);
+        Ok(own.and_then(|options| options.iter().find(|option| option.name == name)).map(|option| option.index))
+    }
+
+    fn put_option(&mut self, catalog: CatalogId, option: &CatalogOption) -> Result<(), StoreError> {
+        let options = self.options.entry(catalog).or_default();
+        match options.get_mut(option.index as usize) {
+            Some(own) => *own = option.clone(),
+            None => options.push(option.clone()),
+        }
+        Ok(())
+    }
+
+    fn put_key(&mut self, key: &Key) -> Result<bool, StoreError> {
+        let free = self.keys.iter().all(|own| own.id != key.id && own.hash != key.hash);
+        if free {
+            self.keys.push(key.clone());
+        }
+        Ok(free)
+    }
+
+    fn delete_key(&mut self, id: &str) -> Result<bool, StoreError> {
+        let before = self.keys.len();
+        self.keys.retain(|key| key.id != id);
+        Ok(self.keys.len() < before)
+    }
+
+    fn revise(&mut self) -> Result<u64, StoreError> {
+        self.revision += 1;
+        Ok(self.revision)
     }
 }
 
@@ -58,13 +191,17 @@ fn ready<'a, T: Send + 'a>(value: Result<T, StoreError>) -> Answer<'a, T> {
 }
 
 impl Store for Memory {
-    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
+    fn append(&self, mut entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
+        if let Err(error) = decide::prepare(&mut entries) {
+            return ready(Err(error));
+        }
         let mut state = self.lock();
-        ready(decide::check(&entries).and_then(|()| entries.iter().map(|entry| decide::append(&mut *state, entry)).collect()))
+        ready(entries.iter().map(|entry| decide::append(&mut *state, entry)).collect())
     }
 
     fn head(&self) -> Answer<'_, Head> {
-        ready(Ok(Head { seq: self.lock().events.len() as u64 }))
+        let state = self.lock();
+        ready(Ok(Head { seq: state.seq(), revision: state.revision }))
     }
 
     fn read(&self, selection: Selection) -> Answer<'_, Vec<Event>> {
@@ -78,36 +215,82 @@ impl Store for Memory {
         ready(Ok(above.iter().filter(belongs).take(limit).cloned().collect()))
     }
 
-    fn snapshot(&self, catalog: CatalogId, context: Option<String>) -> Answer<'_, Option<Snapshot>> {
-        ready(Ok(self.lock().snapshots.get(&(catalog, context)).cloned()))
+    fn contexts(&self, catalog: CatalogId, page: Page) -> Answer<'_, Vec<String>> {
+        let state = self.lock();
+        let own = state.events.iter().filter(|event| event.catalog == catalog).filter_map(|event| event.context.as_ref());
+        let names: BTreeSet<&String> = own.filter(|name| page.holds(name)).collect();
+        ready(Ok(names.into_iter().take(page.limit).cloned().collect()))
     }
 
-    fn put_snapshot(&self, catalog: CatalogId, context: Option<String>, snapshot: Snapshot) -> Answer<'_, ()> {
-        let mut state = self.lock();
-        let erased =
-            state.events.iter().any(|event| event.catalog == catalog && event.kind == Kind::Erasure && event.seq > snapshot.seq);
-        let kept = state.snapshots.get(&(catalog, context.clone())).is_some_and(|own| own.seq >= snapshot.seq);
-        if !kept && !erased {
-            state.snapshots.insert((catalog, context), snapshot);
-        }
-        ready(Ok(()))
+    fn snapshot(&self, key: SnapshotKey) -> Answer<'_, Option<Snapshot>> {
+        ready(Transaction::snapshot(&mut *self.lock(), &key))
     }
 
-    fn erase(&self, catalog: CatalogId, context: String, time: i64) -> Answer<'_, Option<u64>> {
+    fn put_snapshots(&self, snapshots: Vec<(SnapshotKey, Snapshot)>) -> Answer<'_, ()> {
         let mut state = self.lock();
-        let mut held = false;
-        for event in state.events.iter_mut().filter(|event| event.catalog == catalog && event.context.as_ref() == Some(&context))
-        {
-            (event.context, event.body) = (None, None);
-            held = true;
+        ready(snapshots.iter().try_for_each(|(key, snapshot)| decide::put_snapshot(&mut *state, key, snapshot)))
+    }
+
+    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Option<Erased>> {
+        let erased = decide::erase(&mut *self.lock(), catalog, context.as_deref(), time);
+        ready(erased.map(|seq| seq.map(|seq| Erased { seq, emptied: true })))
+    }
+
+    fn settings(&self) -> Answer<'_, Settings> {
+        let state = self.lock();
+        let mut catalogs: Vec<Catalog> = state.catalogs.values().cloned().collect();
+        catalogs.sort_by(|x, y| x.name.cmp(&y.name));
+        ready(Ok(Settings { revision: state.revision, catalogs, keys: state.keys.clone() }))
+    }
+
+    fn options(&self, catalog: CatalogId) -> Answer<'_, Vec<CatalogOption>> {
+        ready(Ok(self.lock().options.get(&catalog).cloned().unwrap_or_default()))
+    }
+
+    fn change(&self, change: Change) -> Answer<'_, Changed> {
+        if let Err(error) = change.check() {
+            return ready(Err(error.into()));
         }
-        if !held {
-            return ready(Ok(None));
+        ready(decide::change(&mut *self.lock(), &change))
+    }
+
+    fn note(&self, notes: Vec<Note>) {
+        let mut state = self.lock();
+        for note in notes {
+            match note {
+                Note::Presentation(note) => drop(state.presentations.insert(note.id.clone(), note)),
+                Note::Trend(trend) => state.join_trend(trend.minute(), &trend),
+            }
         }
-        state.snapshots.remove(&(catalog, Some(context)));
-        state.snapshots.remove(&(catalog, None));
-        let id = (state.events.len() + 1).to_string();
-        let pushed = Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, body: None, time };
-        ready(state.push(pushed))
+    }
+
+    fn presentations(&self, catalog: CatalogId, limit: usize) -> Answer<'_, Vec<PresentationNote>> {
+        let state = self.lock();
+        let mut own: Vec<PresentationNote> =
+            state.presentations.values().filter(|note| note.catalog == catalog).cloned().collect();
+        own.sort_by(|x, y| (y.time, &y.id).cmp(&(x.time, &x.id)));
+        own.truncate(limit);
+        ready(Ok(own))
+    }
+
+    fn trends(&self, catalog: CatalogId, since: i64) -> Answer<'_, Vec<Trend>> {
+        let state = self.lock();
+        let own = state.trends.range((catalog, since, 0)..=(catalog, i64::MAX, u32::MAX));
+        ready(Ok(own.map(|(_, trend)| trend.clone()).collect()))
+    }
+
+    fn prune(&self, now: i64) -> Answer<'_, Pruned> {
+        let mut state = self.lock();
+        let before = state.presentations.len();
+        state.presentations.retain(|_, note| note.time >= now - KEEP_PRESENTATIONS);
+        let presentations = (before - state.presentations.len()) as u64;
+        let old = |(_, time, _): &(CatalogId, i64, u32)| *time < now - KEEP_MINUTES && time.rem_euclid(HOUR) != 0;
+        let minutes: Vec<_> = state.trends.keys().filter(|key| old(key)).copied().collect();
+        for key in &minutes {
+            if let Some(trend) = state.trends.remove(key) {
+                state.join_trend(trend.time.div_euclid(HOUR) * HOUR, &trend);
+            }
+        }
+        ready(Ok(Pruned { presentations, trends: minutes.len() as u64 }))
     }
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{
-    Appended, Body, CatalogId, Entry, Kind, Memory, Outcome, Selection, Snapshot, Sqlite, Store, StoreError, What, catch_up,
+    Access, Appended, Body, BodyError, CatalogId, Change, Changed, Entry, Erased, Kind, Memory, Note, OptionChange, Outcome,
+    Page, PresentationNote, Selection, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store, StoreError, Trend, What, catch_up,
     fold, load, snapshot,
 };
 
@@ -57,7 +58,7 @@ fn withdrawal(of: Kind, id: &str) -> Entry {
     Entry { catalog: LUNCH, context: None, what: What::Withdrawal { of, id: id.to_owned() }, time: 8 }
 }
 
-fn all() -> Selection {
+fn everything() -> Selection {
     Selection { limit: usize::MAX, ..Selection::default() }
 }
 
@@ -84,7 +85,7 @@ fn the_same_again_is_answered_alike_and_another_is_refused() {
                 answers[..],
                 [Appended::Recorded { seq: 2 }, Appended::Recorded { seq: 3 }, Appended::Repeated { seq: 2, .. }]
             ));
-            let events = store.read(all()).await.unwrap();
+            let events = store.read(everything()).await.unwrap();
             assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 2, 3], "{name}");
             assert_ne!(events[1].id, "p1", "an import is kept under a hash");
             assert_eq!(events[1].body.as_ref().and_then(|body| body.source.as_deref()), Some("p1"));
@@ -147,23 +148,31 @@ fn erased_is_gone_and_its_ids_are_not_free() {
             let entries: Vec<Entry> = (0..50).map(|i| choice(Some("Ada Lovelace of London"), &format!("a{i}"), "soup")).collect();
             store.append(entries).await.unwrap();
             let mut held = fold(store, LUNCH, None).await.unwrap();
-            let kept = Snapshot { seq: held.position(), bytes: snapshot::encode(&held) };
-            store.put_snapshot(LUNCH, None, kept.clone()).await.unwrap();
-            assert_eq!(store.erase(LUNCH, "nobody".into(), 9).await.unwrap(), None, "{name}");
-            assert_eq!(store.erase(LUNCH, "Ada Lovelace of London".into(), 9).await.unwrap(), Some(52), "{name}");
-            assert!(store.snapshot(LUNCH, None).await.unwrap().is_none(), "{name}");
-            // One that was made before comes too late.
-            store.put_snapshot(LUNCH, None, kept).await.unwrap();
-            assert!(store.snapshot(LUNCH, None).await.unwrap().is_none(), "{name}");
+            let all = SnapshotKey::all(LUNCH);
+            let her = SnapshotKey::new(LUNCH, Some("Ada Lovelace of London"));
+            let (kept, own) = (Snapshot::of(&held), Snapshot::of(&load(store, LUNCH, her.context.as_deref()).await.unwrap()));
+            store.put_snapshots(vec![(all.clone(), kept.clone()), (her.clone(), own.clone())]).await.unwrap();
+            assert_eq!(store.erase(LUNCH, Some("nobody".into()), 9).await.unwrap(), None, "{name}");
+            let erased = store.erase(LUNCH, her.context.clone(), 9).await.unwrap();
+            assert_eq!(erased, Some(Erased { seq: 52, emptied: true }), "{name}");
+            // That of all stays, without her.
+            let corrected = store.snapshot(all.clone()).await.unwrap().unwrap();
+            assert_eq!(corrected.seq, kept.seq, "{name}");
+            assert_eq!(snapshot::decode(&corrected.bytes).unwrap().digest(), without, "{name}");
+            // Those that were made before come too late.
+            store.put_snapshots(vec![(all.clone(), kept), (her.clone(), own)]).await.unwrap();
+            assert_eq!(store.snapshot(all).await.unwrap(), Some(corrected), "{name}");
+            assert_eq!(store.snapshot(her).await.unwrap(), None, "{name}");
             // Who held it loads it again; who begins now never sees it.
             catch_up(store, LUNCH, None, &mut held).await.unwrap();
             assert_eq!((held.digest(), held.position()), (without, 52), "{name}");
             assert_eq!(fold(store, LUNCH, None).await.unwrap().digest(), without, "{name}");
+            assert_eq!(load(store, LUNCH, None).await.unwrap().digest(), without, "{name}");
             assert_eq!(
                 store.append(vec![choice(Some("Ada Lovelace of London"), "a7", "soup")]).await.unwrap(),
                 [Appended::Gone { seq: 9 }]
             );
-            let events = store.read(all()).await.unwrap();
+            let events = store.read(everything()).await.unwrap();
             assert_eq!(events.len(), 52, "{name}: positions stay");
             if let Some(folder) = &backend.folder {
                 for entry in std::fs::read_dir(folder).unwrap() {
@@ -189,11 +198,11 @@ fn snapshots_are_a_cache() {
             store.append(vec![choice(Some("ada"), "later", "curry")]).await.unwrap();
             let late = fold(store, LUNCH, Some("ada")).await.unwrap();
             let late_bytes = snapshot::encode(&late);
-            let put =
-                |seq, bytes: &Vec<u8>| store.put_snapshot(LUNCH, Some("ada".into()), Snapshot { seq, bytes: bytes.clone() });
+            let key = SnapshotKey::new(LUNCH, Some("ada"));
+            let put = |seq, bytes: &Vec<u8>| store.put_snapshots(vec![(key.clone(), Snapshot { seq, bytes: bytes.clone() })]);
             put(late.position(), &late_bytes).await.unwrap();
             put(early.position(), &early_bytes).await.unwrap();
-            let kept = store.snapshot(LUNCH, Some("ada".into())).await.unwrap().unwrap();
+            let kept = store.snapshot(key.clone()).await.unwrap().unwrap();
             assert_eq!(kept, Snapshot { seq: 21, bytes: late_bytes.clone() }, "{name}: never an older one");
             assert_eq!(load(store, LUNCH, Some("ada")).await.unwrap().digest(), late.digest(), "{name}");
             let read = snapshot::decode(&late_bytes).unwrap();
@@ -209,7 +218,10 @@ fn snapshots_are_a_cache() {
                 assert!(snapshot::decode(&bad).is_err(), "byte {place}");
             }
             assert!((0..late_bytes.len()).all(|end| snapshot::decode(&late_bytes[..end]).is_err()));
-            put(99, &vec![1, 2, 3]).await.unwrap();
+            put(99, &late_bytes).await.unwrap();
+            assert_eq!(store.snapshot(key.clone()).await.unwrap().unwrap().seq, 21, "{name}: none from where nobody has been");
+            store.append(vec![choice(None, "elsewhere", "curry")]).await.unwrap();
+            put(22, &vec![1, 2, 3]).await.unwrap();
             assert_eq!(load(store, LUNCH, Some("ada")).await.unwrap().digest(), late.digest(), "{name}");
         });
     }
@@ -246,7 +258,7 @@ fn several_appenders_agree() {
         let tails: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         run(async {
             let store = &*store;
-            let events = store.read(all()).await.unwrap();
+            let events = store.read(everything()).await.unwrap();
             assert!(events.iter().zip(1..).all(|(event, seq)| event.seq == seq), "{name}: dense");
             assert_eq!(events.iter().filter(|event| event.kind == Kind::Choice).count(), 4 * 60, "{name}");
             let whole = fold(store, LUNCH, None).await.unwrap();
@@ -292,7 +304,7 @@ fn files_that_cannot_be_opened_are_named() {
     let path = folder.join("unloop.db");
     drop(Sqlite::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    let Err(StoreError::Newer { found: 99, known: 1, .. }) = Sqlite::open(&path) else { panic!("a newer format was opened") };
+    let Err(StoreError::Newer { found: 99, known: 2, .. }) = Sqlite::open(&path) else { panic!("a newer format was opened") };
     let text = folder.join("text.db");
     std::fs::write(&text, "this is no database, whatever its name says; ".repeat(100)).unwrap();
     let Err(StoreError::Database { problem, .. }) = Sqlite::open(&text) else { panic!("text was opened") };
@@ -300,4 +312,295 @@ fn files_that_cannot_be_opened_are_named() {
     assert!(std::fs::read_to_string(&text).unwrap().starts_with("this is no database"));
     assert!(matches!(Sqlite::open(&folder.join("nowhere/unloop.db")), Err(StoreError::Database { .. })));
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Names that cannot be are refused before anything is done.
+#[test]
+fn names_of_contexts_and_ids_are_checked() {
+    for (name, backend) in backends() {
+        run(async {
+            for context in ["", "all", "a\u{7}b", &"x".repeat(200)] {
+                let error = backend.store.append(vec![choice(Some(context), "p1", "soup")]).await.unwrap_err();
+                assert!(matches!(error, StoreError::Body { place: 1, error: BodyError::Context { .. } }), "{name}: {error}");
+            }
+            for id in ["", &"x".repeat(600)] {
+                let error = backend.store.append(vec![choice(None, id, "soup")]).await.unwrap_err();
+                assert!(matches!(error, StoreError::Body { place: 1, error: BodyError::Id { .. } }), "{name}: {error}");
+            }
+            assert_eq!(backend.store.head().await.unwrap().seq, 0, "{name}");
+        });
+    }
+}
+
+#[test]
+fn weights_are_multiples_of_a_grain_in_the_log() {
+    for (name, backend) in backends() {
+        run(async {
+            let mut entry = choice(Some("ada"), "p1", "soup");
+            if let What::Choice { body, .. } = &mut entry.what {
+                body.weight = 0.1;
+            }
+            backend.store.append(vec![entry.clone()]).await.unwrap();
+            let events = backend.store.read(everything()).await.unwrap();
+            let weight = events[0].body.as_ref().unwrap().weight;
+            assert_eq!((weight * 1_048_576.0).fract(), 0.0, "{name}");
+            assert!((weight - 0.1).abs() < 1e-6, "{name}");
+            // The same words are the same choice.
+            assert!(
+                matches!(backend.store.append(vec![entry]).await.unwrap()[..], [Appended::Repeated { seq: 1, .. }]),
+                "{name}"
+            );
+        });
+    }
+}
+
+fn catalog(name: &str, expected: Option<u64>) -> Change {
+    Change::Catalog { name: name.into(), settings: r#"{"size":3}"#.into(), expected }
+}
+
+#[test]
+fn settings_have_a_revision_and_numbers_are_never_used_again() {
+    for (name, backend) in backends() {
+        run(async {
+            let store = &*backend.store;
+            assert_eq!(store.head().await.unwrap().revision, 0, "{name}");
+            let done = store.change(catalog("lunch", Some(0))).await.unwrap();
+            assert_eq!(done, Changed::Done { revision: 1, catalog: Some(LUNCH) }, "{name}");
+            // Who has not seen a change does not undo it.
+            assert_eq!(store.change(catalog("lunch", Some(0))).await.unwrap(), Changed::Stale { revision: 1 }, "{name}");
+            let options = |names: &[&str], expected| Change::Options {
+                catalog: LUNCH,
+                options: names.iter().map(|name| OptionChange::plain(name)).collect(),
+                expected,
+            };
+            store.change(options(&["soup", "salad"], Some(1))).await.unwrap();
+            assert_eq!(store.change(options(&["pizza"], Some(1))).await.unwrap(), Changed::Stale { revision: 2 }, "{name}");
+            let retired =
+                OptionChange { weight: Some(0.5), active: false, label: Some("Suppe".into()), ..OptionChange::plain("soup") };
+            let more = Change::Options { catalog: LUNCH, options: vec![retired, OptionChange::plain("curry")], expected: None };
+            assert_eq!(store.change(more).await.unwrap(), Changed::Done { revision: 3, catalog: Some(LUNCH) }, "{name}");
+            let found = store.options(LUNCH).await.unwrap();
+            let told: Vec<_> = found.iter().map(|own| (own.index, own.name.as_str(), own.weight, own.active)).collect();
+            assert_eq!(told, [(0, "soup", Some(0.5), false), (1, "salad", None, true), (2, "curry", None, true)], "{name}");
+            assert_eq!(found[0].label.as_deref(), Some("Suppe"));
+            let settings = store.settings().await.unwrap();
+            assert_eq!((settings.revision, settings.catalogs.len(), settings.catalogs[0].revision), (3, 1, 3), "{name}");
+            assert_eq!(settings.catalogs[0].settings, r#"{"size":3}"#);
+            assert!(matches!(store.change(catalog("a b", None)).await, Err(StoreError::Setting(_))), "{name}");
+            // A catalog that goes takes its options and events along; another of its name is another one.
+            store.append(vec![choice(Some("ada"), "p1", "soup")]).await.unwrap();
+            assert_eq!(store.erase(LUNCH, None, 9).await.unwrap(), Some(Erased { seq: 2, emptied: true }), "{name}");
+            assert_eq!(store.erase(CatalogId(7), None, 9).await.unwrap(), None, "{name}");
+            assert_eq!(store.change(options(&["soup"], None)).await.unwrap(), Changed::Missing, "{name}");
+            assert!(
+                store.options(LUNCH).await.unwrap().is_empty() && store.settings().await.unwrap().catalogs.is_empty(),
+                "{name}"
+            );
+            assert_eq!(fold(store, LUNCH, None).await.unwrap().statistics().total(), 0.0, "{name}");
+            let done = store.change(catalog("lunch", Some(0))).await.unwrap();
+            assert!(matches!(done, Changed::Done { catalog: Some(CatalogId(2)), .. }), "{name}: {done:?}");
+        });
+    }
+}
+
+#[test]
+fn keys_are_kept_as_hashes_and_revoked() {
+    for (name, backend) in backends() {
+        run(async {
+            let store = &*backend.store;
+            let key = unloop_store::Key {
+                id: "k1".into(),
+                hash: [7; 32],
+                label: "the app".into(),
+                scopes: vec!["present".into(), "choose".into()],
+                catalog: None,
+                created: 5,
+                expires: Some(50),
+            };
+            assert_eq!(
+                store.change(Change::Key(key.clone())).await.unwrap(),
+                Changed::Done { revision: 1, catalog: None },
+                "{name}"
+            );
+            assert_eq!(store.change(Change::Key(key.clone())).await.unwrap(), Changed::Taken, "{name}");
+            assert_eq!(store.settings().await.unwrap().keys, [key], "{name}");
+            assert_eq!(store.change(Change::Revoke { id: "k2".into() }).await.unwrap(), Changed::Missing, "{name}");
+            store.change(Change::Revoke { id: "k1".into() }).await.unwrap();
+            let settings = store.settings().await.unwrap();
+            assert_eq!((settings.keys.len(), settings.revision), (0, 2), "{name}");
+        });
+    }
+}
+
+#[test]
+fn contexts_are_listed_page_by_page() {
+    for (name, backend) in backends() {
+        run(async {
+            let store = &*backend.store;
+            let people = ["bob", "ada", "bo", "cy", "ada", "bea"];
+            let entries = people.iter().enumerate().map(|(i, who)| choice(Some(who), &format!("p{i}"), "soup")).collect();
+            store.append(entries).await.unwrap();
+            store.append(vec![choice(None, "nobody", "soup")]).await.unwrap();
+            let page = |prefix: &str, after: Option<&str>, limit| {
+                store.contexts(LUNCH, Page { prefix: prefix.into(), after: after.map(str::to_owned), limit })
+            };
+            assert_eq!(page("", None, 9).await.unwrap(), ["ada", "bea", "bo", "bob", "cy"], "{name}");
+            assert_eq!(page("", Some("bea"), 2).await.unwrap(), ["bo", "bob"], "{name}");
+            assert_eq!(page("bo", None, 9).await.unwrap(), ["bo", "bob"], "{name}");
+            assert_eq!(page("bo", Some("bo"), 9).await.unwrap(), ["bob"], "{name}");
+            assert!(page("x", None, 9).await.unwrap().is_empty(), "{name}");
+        });
+    }
+}
+
+/// Notes come without anybody waiting, are thinned with age, and go with what they are about.
+#[test]
+fn notes_are_written_thinned_and_erased() {
+    const DAY: i64 = 86_400_000;
+    for (name, backend) in backends() {
+        run(async {
+            let store = &*backend.store;
+            store.append(vec![choice(Some("ada"), "p1", "soup")]).await.unwrap();
+            let note = |id: &str, who: &str, time| {
+                Note::Presentation(PresentationNote {
+                    id: id.into(),
+                    catalog: LUNCH,
+                    context: Some(who.into()),
+                    body: "{}".into(),
+                    time,
+                })
+            };
+            let trend = |time, served| {
+                Note::Trend(Trend {
+                    catalog: LUNCH,
+                    option: 0,
+                    time,
+                    served,
+                    shown: 1.0,
+                    chosen: 0.5,
+                    mean: served / 10.0,
+                    p_best: 0.1,
+                })
+            };
+            store.note(vec![note("n1", "ada", 40 * DAY), note("n2", "bob", 40 * DAY + 1), note("n0", "bob", DAY)]);
+            // Twice in one minute, another minute of that hour, and one of another.
+            store.note(vec![trend(30 * DAY + 61_000, 1.0), trend(30 * DAY + 62_000, 2.0), trend(30 * DAY + 125_000, 4.0)]);
+            store.note(vec![trend(40 * DAY, 8.0)]);
+            // They ride along with what is flushed next.
+            store.append(vec![choice(Some("ada"), "p2", "soup")]).await.unwrap();
+            let ids = |notes: Vec<PresentationNote>| notes.into_iter().map(|note| note.id).collect::<Vec<_>>();
+            assert_eq!(ids(store.presentations(LUNCH, 9).await.unwrap()), ["n2", "n1", "n0"], "{name}");
+            let told =
+                |trends: Vec<Trend>| trends.iter().map(|own| (own.time - 30 * DAY, own.served, own.mean)).collect::<Vec<_>>();
+            let minutes = [(60_000, 3.0, 0.2), (120_000, 4.0, 0.4), (10 * DAY, 8.0, 0.8)];
+            assert_eq!(told(store.trends(LUNCH, 0).await.unwrap()), minutes, "{name}");
+            let pruned = store.prune(41 * DAY).await.unwrap();
+            assert_eq!((pruned.presentations, pruned.trends), (1, 2), "{name}");
+            assert_eq!(told(store.trends(LUNCH, 0).await.unwrap()), [(0, 7.0, 0.4), (10 * DAY, 8.0, 0.8)], "{name}");
+            store.erase(LUNCH, Some("ada".into()), 9).await.unwrap();
+            assert_eq!(ids(store.presentations(LUNCH, 9).await.unwrap()), ["n2"], "{name}");
+        });
+    }
+}
+
+/// Alone they are written after a second.
+#[test]
+fn notes_alone_are_written_soon() {
+    let (_, backend) = backends().pop().unwrap();
+    run(async {
+        let trend = Trend { catalog: LUNCH, option: 1, time: 0, served: 1.0, shown: 0.0, chosen: 0.0, mean: 0.0, p_best: 0.0 };
+        backend.store.note(vec![Note::Trend(trend)]);
+        for _ in 0..100 {
+            if !backend.store.trends(LUNCH, 0).await.unwrap().is_empty() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        panic!("a note was never written");
+    });
+}
+
+/// Others read beside the process that appends, and change settings; they do not append.
+#[test]
+fn others_read_beside_and_change_settings() {
+    let folder = folder();
+    let path = folder.join("unloop.db");
+    let beside = SqliteSettings { access: Access::Beside, ..SqliteSettings::default() };
+    assert!(matches!(Sqlite::open_with(&path, beside), Err(StoreError::NoDatabase { .. })));
+    assert!(!path.exists());
+    let store = Sqlite::open(&path).unwrap();
+    let other = Sqlite::open_with(&path, beside).unwrap();
+    run(async {
+        store.append(vec![choice(Some("ada"), "p1", "soup")]).await.unwrap();
+        assert_eq!(other.head().await.unwrap().seq, 1);
+        assert!(matches!(other.append(vec![choice(None, "p2", "soup")]).await, Err(StoreError::Beside { .. })));
+        assert!(matches!(other.erase(LUNCH, Some("ada".into()), 0).await, Err(StoreError::Beside { .. })));
+        other.change(catalog("lunch", None)).await.unwrap();
+        assert_eq!(store.head().await.unwrap(), unloop_store::Head { seq: 1, revision: 1 });
+    });
+    drop((store, other));
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// A backup is whole, opens, and is made while others append; one that fails leaves nothing behind.
+#[test]
+fn a_backup_is_whole() {
+    let folder = folder();
+    let store = Arc::new(Sqlite::open(&folder.join("unloop.db")).unwrap());
+    let copy = folder.join("copy.db");
+    let appender = {
+        let store = Arc::clone(&store);
+        std::thread::spawn(move || {
+            run(async {
+                for i in 0..300 {
+                    store.append(vec![choice(Some("ada"), &format!("p{i}"), "soup")]).await.unwrap();
+                }
+            });
+        })
+    };
+    let seq = run(store.backup(&copy)).unwrap();
+    appender.join().unwrap();
+    assert!(matches!(run(store.backup(&copy)), Err(StoreError::Database { .. })), "a file is never written over");
+    // A name that only a folder can have: the last step, the renaming, fails.
+    assert!(matches!(run(store.backup(&folder.join("other.db/"))), Err(StoreError::Database { .. })));
+    assert!(!folder.join("other.db").exists());
+    let opened = Sqlite::open(&copy).unwrap();
+    run(async {
+        let events = opened.read(everything()).await.unwrap();
+        assert_eq!(events.len() as u64, seq);
+        assert!(opened.soundness().await.unwrap().is_empty() && store.soundness().await.unwrap().is_empty());
+    });
+    let left: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!left.iter().any(|name| name.contains(".part")), "{left:?}");
+    drop((store, opened));
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Files of older formats are brought up to date, and lose nothing. They were written by `examples/fixture.rs` as it was then.
+#[test]
+fn older_formats_are_opened() {
+    const DIGEST: &str = "fd6cc1612cbd9dfff6a49c6389f0d5ecbeddb79ce11b0c507ddb9af86f1a0d87";
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    for format in 1..=2 {
+        let folder = folder();
+        let path = folder.join("unloop.db");
+        std::fs::copy(fixtures.join(format!("format-{format}.db")), &path).unwrap();
+        let store = Sqlite::open(&path).unwrap();
+        run(async {
+            for folded in [fold(&store, LUNCH, None).await.unwrap(), load(&store, LUNCH, None).await.unwrap()] {
+                assert_eq!(
+                    folded.digest().iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+                    DIGEST,
+                    "format {format}"
+                );
+            }
+            assert_eq!(store.head().await.unwrap().seq, 43, "format {format}");
+            let name = if format == 1 { "catalog-1" } else { "lunch" };
+            assert_eq!(store.settings().await.unwrap().catalogs[0].name, name, "format {format}");
+            store.append(vec![choice(Some("dee"), "new", "soup")]).await.unwrap();
+        });
+        drop(store);
+        let _ = std::fs::remove_dir_all(&folder);
+    }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{
-    Appended, Body, CatalogId, Entry, Event, Kind, Selection, Snapshot, Sqlite, Store, What, fold, import_key, load, snapshot,
+    Appended, Body, CatalogId, Entry, Event, Kind, Selection, Snapshot, SnapshotKey, Sqlite, Store, What, fold, import_key, load,
 };
 
 const LUNCH: CatalogId = CatalogId(1);
@@ -90,8 +90,8 @@ fn append_for_ever(path: &Path, cycle: u64) -> ! {
                     if i % 20 == 10 {
                         let context = format!("person {}", writer % CONTEXTS);
                         let folded = load(&*store, LUNCH, Some(&context)).await.expect("loaded");
-                        let kept = Snapshot { seq: folded.position(), bytes: snapshot::encode(&folded) };
-                        store.put_snapshot(LUNCH, Some(context), kept).await.expect("put");
+                        let key = SnapshotKey::new(LUNCH, Some(&context));
+                        store.put_snapshots(vec![(key, Snapshot::of(&folded))]).await.expect("put");
                     }
                 }
             });

@@ -1,28 +1,40 @@
 //! A store in a file: SQLite with a write-ahead log, flushed before anything is answered.
 //!
 //! One thread writes. It takes all requests that wait, does them in one transaction, commits, and then answers all: the more writers
-//! wait, the more choices share a flush. Another thread reads. One process appends at a time; a lock file beside the database says so.
+//! wait, the more choices share a flush. Other threads read. One process appends at a time; a lock file beside the database says so. Others
+//! may read beside it, and change settings.
 
+mod backup;
 mod reading;
 mod schema;
+mod transaction;
+mod wal;
 mod writing;
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::oneshot;
 
-use crate::decide;
 use crate::error::StoreError;
 use crate::event::{CatalogId, Entry, Event};
-use crate::{Answer, Appended, Head, Selection, Snapshot, Store};
-use writing::{Request, Writer};
+use crate::note::{MOST_NOTES, Note, PresentationNote, Pruned, Trend};
+use crate::settings::{CatalogOption, Change, Changed, Settings};
+use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, decide};
+use transaction::Log;
+use writing::{Flushed, Job, Message, Writer};
 
 /// Below it a WAL that two connections check-point may lose commits.
 const LEAST_SQLITE: (&str, i32) = ("3.51.3", 3_051_003);
+/// Threads that read: somebody who reads much does not keep others from the head.
+const READERS: usize = 2;
+/// Pages that the writer keeps in memory at most, in KiB: imports put hashes all over an index.
+const WRITER_CACHE: i64 = 64 * 1_024;
 
 /// How hard a commit is pressed onto the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,29 +46,56 @@ pub enum Synchronous {
     Off,
 }
 
+/// What a database is opened for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Everything. One process at a time; a database is made where there is none.
+    #[default]
+    Append,
+    /// Reading, and changing settings, whoever appends. There has to be a database.
+    Beside,
+}
+
 /// How to open a database.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SqliteSettings {
+    /// What for.
+    pub access: Access,
     /// How hard commits are pressed.
     pub synchronous: Synchronous,
     /// The layer under SQLite, by the name it was registered with; the system's own if none.
     pub vfs: Option<&'static str>,
 }
 
+/// What was found when a database was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The last position: everything up to it is whole.
+    pub seq: u64,
+    /// Whether there was something of a commit that was not finished, and is left out. Nobody was told that it was recorded.
+    pub unfinished: bool,
+}
+
 /// A store in a file.
 pub struct Sqlite {
-    writer: Option<Sender<Request>>,
+    file: String,
+    path: PathBuf,
+    settings: SqliteSettings,
+    opening: Opening,
+    writer: Option<Sender<Message>>,
+    /// Notes that wait.
+    pending: Arc<AtomicUsize>,
     reader: Option<Sender<Reading>>,
     threads: Vec<JoinHandle<()>>,
     /// Held as long as this process appends.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 /// Something to be read.
 type Reading = Box<dyn FnOnce(&Connection) + Send>;
 
 impl Sqlite {
-    /// Opens a database, or makes one.
+    /// Opens a database to append to, or makes one.
     ///
     /// # Errors
     /// If it cannot be, is in use by another process, or of a newer format.
@@ -72,36 +111,83 @@ impl Sqlite {
         if rusqlite::version_number() < LEAST_SQLITE.1 {
             return Err(StoreError::Sqlite { found: rusqlite::version().to_owned(), least: LEAST_SQLITE.0 });
         }
-        let lock = lock(path)?;
         let file = path.display().to_string();
+        let problem = |error: &dyn ToString| StoreError::Database { file: file.clone(), problem: error.to_string() };
+        let appends = settings.access == Access::Append;
+        if !appends && !path.exists() {
+            return Err(StoreError::NoDatabase { file });
+        }
+        let lock = if appends { Some(lock(path)?) } else { None };
+        let unfinished = appends && wal::is_unfinished(&beside(path, "-wal"));
         let writing = connect(path, &file, settings)?;
-        schema::prepare(&writing, &file)?;
-        let problem = |error: rusqlite::Error| StoreError::Database { file: file.clone(), problem: error.to_string() };
-        // An erasure that was cut off after its commit left what it erased in the write-ahead log.
-        writing.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(problem)?;
-        let reading = connect(path, &file, settings)?;
-        reading.pragma_update(None, "query_only", true).map_err(problem)?;
-        let (writer, requests) = channel();
-        let (reader, jobs) = channel::<Reading>();
+        if appends {
+            schema::prepare(&writing, &file)?;
+            // An erasure that was cut off after its commit left what it erased in the write-ahead log.
+            writing::empty(&writing).map_err(|error| problem(&error))?;
+        } else if schema::format(&writing, &file)? < schema::FORMAT {
+            // Whoever appends to it knows the older one alone.
+            let _alone = self::lock(path)?;
+            schema::prepare(&writing, &file)?;
+        }
+        writing.pragma_update(None, "cache_size", -WRITER_CACHE).map_err(|error| problem(&error))?;
+        let opening = Opening { seq: reading::head(&writing)?.seq, unfinished };
+        let (writer, messages) = channel();
+        let pending = Arc::new(AtomicUsize::new(0));
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
-            thread.map_err(|error| StoreError::Database { file: file.clone(), problem: error.to_string() })
+            std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|error| problem(&error))
         };
-        let threads = vec![
-            spawn("unloop-writer", Box::new(move || Writer::new(writing).run(&requests)))?,
-            spawn("unloop-reader", Box::new(move || jobs.into_iter().for_each(|job| job(&reading))))?,
-        ];
-        Ok(Self { writer: Some(writer), reader: Some(reader), threads, _lock: lock })
+        let own = Arc::clone(&pending);
+        let mut threads = vec![spawn("unloop-writer", Box::new(move || Writer::new(writing, own).run(&messages)))?];
+        let (reader, jobs) = channel::<Reading>();
+        let jobs = Arc::new(Mutex::new(jobs));
+        for _ in 0..READERS {
+            let connection = connect(path, &file, settings)?;
+            connection.pragma_update(None, "query_only", true).map_err(|error| problem(&error))?;
+            let jobs = Arc::clone(&jobs);
+            let next = move || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+            threads.push(spawn(
+                "unloop-reader",
+                Box::new(move || {
+                    while let Some(job) = next() {
+                        job(&connection)
+                    }
+                }),
+            )?);
+        }
+        let (writer, reader, path) = (Some(writer), Some(reader), path.to_owned());
+        Ok(Self { file, path, settings, opening, writer, pending, reader, threads, _lock: lock })
+    }
+
+    /// What was found when it was opened.
+    pub fn opening(&self) -> Opening {
+        self.opening
     }
 
     /// Has the writer do something, and waits until it is flushed.
-    fn ask<T: Send + 'static>(&self, request: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Request) -> Answer<'_, T> {
+    fn ask<T: Send + 'static, R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Log<'_>) -> Result<T, StoreError> + Send + 'static,
+        finish: impl FnOnce(T, Flushed) -> R + Send + 'static,
+    ) -> Answer<'_, R> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.writer.as_ref().is_some_and(|writer| writer.send(request(reply)).is_ok());
+        let message = Message::Work(Box::new(Job::new(work, finish, reply)));
+        let sent = self.writer.as_ref().is_some_and(|writer| writer.send(message).is_ok());
         wait(sent, answer)
     }
 
-    /// Has the reader do something.
+    /// The same for what only the process that appends may do.
+    fn ask_appender<T: Send + 'static, R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Log<'_>) -> Result<T, StoreError> + Send + 'static,
+        finish: impl FnOnce(T, Flushed) -> R + Send + 'static,
+    ) -> Answer<'_, R> {
+        match self.settings.access {
+            Access::Append => self.ask(work, finish),
+            Access::Beside => refuse(StoreError::Beside { file: self.file.clone() }),
+        }
+    }
+
+    /// Has a reader do something.
     fn look<T: Send + 'static>(&self, job: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static) -> Answer<'_, T> {
         let (reply, answer) = oneshot::channel();
         let job: Reading = Box::new(move |connection| drop(reply.send(job(connection))));
@@ -110,13 +196,17 @@ impl Sqlite {
     }
 }
 
+fn refuse<'a, T: Send + 'a>(error: StoreError) -> Answer<'a, T> {
+    Box::pin(std::future::ready(Err(error)))
+}
+
 fn wait<'a, T: Send + 'a>(sent: bool, answer: oneshot::Receiver<Result<T, StoreError>>) -> Answer<'a, T> {
     Box::pin(async move { if sent { answer.await.unwrap_or(Err(StoreError::Closed)) } else { Err(StoreError::Closed) } })
 }
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        // Without senders both threads end, after what waits is done.
+        // Without senders the threads end, after what waits is done.
         drop((self.writer.take(), self.reader.take()));
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -125,11 +215,12 @@ impl Drop for Sqlite {
 }
 
 impl Store for Sqlite {
-    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
-        if let Err(error) = decide::check(&entries) {
-            return Box::pin(std::future::ready(Err(error)));
+    fn append(&self, mut entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
+        if let Err(error) = decide::prepare(&mut entries) {
+            return refuse(error);
         }
-        self.ask(|reply| Request::Append { entries, reply })
+        let work = move |log: &mut Log<'_>| entries.iter().map(|entry| decide::append(log, entry)).collect();
+        self.ask_appender(work, |done, _| done)
     }
 
     fn head(&self) -> Answer<'_, Head> {
@@ -140,55 +231,98 @@ impl Store for Sqlite {
         self.look(move |connection| reading::events(connection, &selection))
     }
 
-    fn snapshot(&self, catalog: CatalogId, context: Option<String>) -> Answer<'_, Option<Snapshot>> {
-        self.look(move |connection| reading::snapshot(connection, catalog, context.as_deref()))
+    fn contexts(&self, catalog: CatalogId, page: Page) -> Answer<'_, Vec<String>> {
+        self.look(move |connection| reading::contexts(connection, catalog, &page))
     }
 
-    fn put_snapshot(&self, catalog: CatalogId, context: Option<String>, snapshot: Snapshot) -> Answer<'_, ()> {
-        self.ask(|reply| Request::PutSnapshot { catalog, context, snapshot, reply })
+    fn snapshot(&self, key: SnapshotKey) -> Answer<'_, Option<Snapshot>> {
+        self.look(move |connection| reading::snapshot(connection, &key))
     }
 
-    fn erase(&self, catalog: CatalogId, context: String, time: i64) -> Answer<'_, Option<u64>> {
-        self.ask(|reply| Request::Erase { catalog, context, time, reply })
+    fn put_snapshots(&self, snapshots: Vec<(SnapshotKey, Snapshot)>) -> Answer<'_, ()> {
+        let work = move |log: &mut Log<'_>| snapshots.iter().try_for_each(|(key, kept)| decide::put_snapshot(log, key, kept));
+        self.ask_appender(work, |(), _| ())
     }
+
+    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Option<Erased>> {
+        let work = move |log: &mut Log<'_>| decide::erase(log, catalog, context.as_deref(), time);
+        self.ask_appender(work, |seq, flushed| seq.map(|seq| Erased { seq, emptied: flushed.emptied }))
+    }
+
+    fn settings(&self) -> Answer<'_, Settings> {
+        self.look(reading::settings)
+    }
+
+    fn options(&self, catalog: CatalogId) -> Answer<'_, Vec<CatalogOption>> {
+        self.look(move |connection| reading::options(connection, catalog))
+    }
+
+    fn change(&self, change: Change) -> Answer<'_, Changed> {
+        if let Err(error) = change.check() {
+            return refuse(error.into());
+        }
+        self.ask(move |log| decide::change(log, &change), |done, _| done)
+    }
+
+    fn note(&self, notes: Vec<Note>) {
+        let count = notes.len();
+        if self.pending.fetch_add(count, Ordering::Relaxed) + count > MOST_NOTES {
+            // Nobody waits for them, and nothing depends on them.
+            self.pending.fetch_sub(count, Ordering::Relaxed);
+        } else if let Some(writer) = &self.writer {
+            drop(writer.send(Message::Notes(notes)));
+        }
+    }
+
+    fn presentations(&self, catalog: CatalogId, limit: usize) -> Answer<'_, Vec<PresentationNote>> {
+        self.look(move |connection| reading::presentations(connection, catalog, limit))
+    }
+
+    fn trends(&self, catalog: CatalogId, since: i64) -> Answer<'_, Vec<Trend>> {
+        self.look(move |connection| reading::trends(connection, catalog, since))
+    }
+
+    fn prune(&self, now: i64) -> Answer<'_, Pruned> {
+        self.ask_appender(move |log| log.prune(now), |done, _| done)
+    }
+}
+
+/// A file that belongs to a database.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    path.with_file_name(name)
 }
 
 /// One process appends: the lock beside the database is held until it ends, however it ends.
 fn lock(path: &Path) -> Result<File, StoreError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".lock");
-    let beside: PathBuf = path.with_file_name(name);
+    let beside = beside(path, ".lock");
     let file = beside.display().to_string();
     let problem = |error: std::io::Error| StoreError::Database { file: file.clone(), problem: error.to_string() };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    private(&mut options);
-    let lock = options.open(&beside).map_err(problem)?;
+    let lock = private(true).open(&beside).map_err(problem)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
-        Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::InUse { file }),
+        Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::InUse { file: path.display().to_string() }),
         Err(std::fs::TryLockError::Error(error)) => Err(problem(error)),
     }
 }
 
-/// Files are for their owner alone.
-fn private(options: &mut OpenOptions) {
+/// How files are opened: for their owner alone.
+fn private(create: bool) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(create).truncate(false);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
-    #[cfg(not(unix))]
-    let _ = options;
+    options
 }
 
 fn connect(path: &Path, file: &str, settings: SqliteSettings) -> Result<Connection, StoreError> {
     let problem = |problem: &dyn ToString| StoreError::Database { file: file.to_owned(), problem: problem.to_string() };
     // SQLite gives its other files the permissions of this one.
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    private(&mut options);
-    options.open(path).map_err(|error| problem(&error))?;
+    private(settings.access == Access::Append).open(path).map_err(|error| problem(&error))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = match settings.vfs {
         Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs),
@@ -196,10 +330,10 @@ fn connect(path: &Path, file: &str, settings: SqliteSettings) -> Result<Connecti
     };
     let connection = opened.map_err(|error| problem(&error))?;
     let prepare = || -> rusqlite::Result<()> {
+        connection.busy_timeout(std::time::Duration::from_secs(10))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", if settings.synchronous == Synchronous::Full { "FULL" } else { "OFF" })?;
-        connection.pragma_update(None, "secure_delete", true)?;
-        connection.busy_timeout(std::time::Duration::from_secs(10))
+        connection.pragma_update(None, "secure_delete", true)
     };
     prepare().map_err(|error| problem(&error))?;
     Ok(connection)

@@ -1,10 +1,12 @@
 //! What is asked of the tables.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::error::StoreError;
 use crate::event::{Body, CatalogId, Event, Kind};
-use crate::{Head, Selection, Snapshot};
+use crate::note::{PresentationNote, Trend};
+use crate::settings::{Catalog, CatalogOption, Key, Settings};
+use crate::{Head, Page, Selection, Snapshot, SnapshotKey};
 
 /// The database that a connection is to.
 pub(super) fn problem(connection: &Connection, error: &rusqlite::Error) -> StoreError {
@@ -12,9 +14,11 @@ pub(super) fn problem(connection: &Connection, error: &rusqlite::Error) -> Store
 }
 
 pub(super) fn head(connection: &Connection) -> Result<Head, StoreError> {
-    let seq =
-        connection.prepare_cached("SELECT seq FROM head").and_then(|mut query| query.query_row([], |row| row.get::<_, i64>(0)));
-    Ok(Head { seq: seq.map_err(|error| problem(connection, &error))? as u64 })
+    let row = |row: &Row<'_>| Ok(Head { seq: row.get::<_, i64>(0)? as u64, revision: row.get::<_, i64>(1)? as u64 });
+    let found =
+        connection.prepare_cached("SELECT seq, revision FROM head").and_then(|mut query| query.query_row([], row).optional());
+    let found = found.map_err(|error| problem(connection, &error))?;
+    found.ok_or_else(|| problem(connection, &rusqlite::Error::QueryReturnedNoRows))
 }
 
 const COLUMNS: &str = "seq, catalog, context, kind, id, body, time";
@@ -23,14 +27,14 @@ pub(super) fn events(connection: &Connection, selection: &Selection) -> Result<V
     let Selection { after, catalog, context, limit } = selection;
     let (after, limit) = (i64::try_from(*after).unwrap_or(i64::MAX), i64::try_from(*limit).unwrap_or(i64::MAX));
     let catalog_number = catalog.map(|catalog| catalog.0);
+    // A plus keeps an index from being used: the order of the log is that of the table, erasures are few.
     let text = match (catalog, context) {
         (None, None) => format!("SELECT {COLUMNS} FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2"),
-        (Some(_), None) => format!("SELECT {COLUMNS} FROM events WHERE seq > ?1 AND catalog = ?3 ORDER BY seq LIMIT ?2"),
-        // Two looks at the index: those of the context, and erasures, which have none.
+        (Some(_), None) => format!("SELECT {COLUMNS} FROM events WHERE seq > ?1 AND +catalog = ?3 ORDER BY seq LIMIT ?2"),
         (_, Some(_)) => format!(
             "SELECT {COLUMNS} FROM events WHERE seq > ?1 AND catalog = ?3 AND context = ?4 \
              UNION ALL \
-             SELECT {COLUMNS} FROM events WHERE seq > ?1 AND catalog = ?3 AND context IS NULL AND kind = 'erasure' \
+             SELECT {COLUMNS} FROM events WHERE +seq > ?1 AND catalog = ?3 AND kind = 'erasure' \
              ORDER BY seq LIMIT ?2"
         ),
     };
@@ -52,16 +56,17 @@ pub(super) fn events(connection: &Connection, selection: &Selection) -> Result<V
 fn event(row: &Row<'_>, connection: &Connection) -> Result<Event, StoreError> {
     let failed = |error: rusqlite::Error| problem(connection, &error);
     let seq = row.get::<_, i64>(0).map_err(failed)? as u64;
-    let kind: String = row.get(3).map_err(failed)?;
-    let kind = Kind::of_name(&kind).ok_or_else(|| StoreError::Log { seq, problem: format!("there is no kind {kind:?}") })?;
-    let body: Option<String> = row.get(5).map_err(failed)?;
+    let kind = row.get_ref(3).map_err(failed)?.as_str().unwrap_or_default();
+    let kind = Kind::of_name(kind).ok_or_else(|| StoreError::Log { seq, problem: format!("there is no kind {kind:?}") })?;
+    let body = row.get_ref(5).map_err(failed)?.as_str_or_null();
+    let body = body.map_err(|error| StoreError::Log { seq, problem: error.to_string() })?;
     Ok(Event {
         seq,
         catalog: CatalogId(row.get(1).map_err(failed)?),
         context: row.get(2).map_err(failed)?,
         kind,
         id: row.get(4).map_err(failed)?,
-        body: body.map(|text| parse(seq, &text)).transpose()?,
+        body: body.map(|text| parse(seq, text)).transpose()?,
         time: row.get(6).map_err(failed)?,
     })
 }
@@ -70,21 +75,104 @@ pub(super) fn parse(seq: u64, text: &str) -> Result<Body, StoreError> {
     serde_json::from_str(text).map_err(|error| StoreError::Log { seq, problem: error.to_string() })
 }
 
+/// All rows of a question.
+fn all<T>(
+    connection: &Connection,
+    text: &str,
+    values: impl Params,
+    row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, StoreError> {
+    let rows = connection.prepare_cached(text).and_then(|mut query| query.query_map(values, row)?.collect());
+    rows.map_err(|error| problem(connection, &error))
+}
+
+pub(super) fn contexts(connection: &Connection, catalog: CatalogId, page: &Page) -> Result<Vec<String>, StoreError> {
+    let Page { prefix, after, limit } = page;
+    let (from, bound) = match after {
+        Some(after) if after >= prefix => (after, ">"),
+        _ => (prefix, ">="),
+    };
+    // From each name to the next one in the index, however many events each has.
+    let text = format!(
+        "WITH RECURSIVE names (name) AS ( \
+         SELECT min(context) FROM events WHERE catalog = ?1 AND context {bound} ?2 UNION ALL \
+         SELECT (SELECT min(context) FROM events WHERE catalog = ?1 AND context > name) FROM names WHERE name IS NOT NULL) \
+         SELECT name FROM names WHERE name IS NOT NULL LIMIT ?3"
+    );
+    let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
+    let names = all(connection, &text, params![catalog.0, from, limit], |row| row.get::<_, String>(0))?;
+    Ok(names.into_iter().filter(|name| page.holds(name)).collect())
+}
+
 /// The name under which the fold of all is kept: no context has an empty one.
 pub(super) fn key(context: Option<&str>) -> &str {
     context.unwrap_or("")
 }
 
-pub(super) fn snapshot(
+pub(super) fn snapshot_of(connection: &Connection, of: &SnapshotKey) -> rusqlite::Result<Option<Snapshot>> {
+    let text = "SELECT seq, bytes FROM snapshots WHERE catalog = ?1 AND context = ?2 AND bucket = ?3";
+    let row = |row: &Row<'_>| Ok(Snapshot { seq: row.get::<_, i64>(0)? as u64, bytes: row.get(1)? });
+    let mut query = connection.prepare_cached(text)?;
+    query.query_row(params![of.catalog.0, key(of.context.as_deref()), of.bucket], row).optional()
+}
+
+pub(super) fn snapshot(connection: &Connection, of: &SnapshotKey) -> Result<Option<Snapshot>, StoreError> {
+    snapshot_of(connection, of).map_err(|error| problem(connection, &error))
+}
+
+pub(super) fn catalog_of(row: &Row<'_>) -> rusqlite::Result<Catalog> {
+    let (id, revision) = (CatalogId(row.get(0)?), row.get::<_, i64>(3)? as u64);
+    Ok(Catalog { id, name: row.get(1)?, settings: row.get(2)?, revision })
+}
+
+pub(super) fn settings(connection: &Connection) -> Result<Settings, StoreError> {
+    // One look at all tables.
+    let failed = |error: rusqlite::Error| problem(connection, &error);
+    let transaction = connection.unchecked_transaction().map_err(failed)?;
+    let text = "SELECT id, name, settings, revision FROM catalogs ORDER BY name";
+    let catalogs = all(&transaction, text, [], catalog_of)?;
+    let text = "SELECT id, hash, label, scopes, catalog, created, expires FROM keys ORDER BY created, id";
+    let keys = all(&transaction, text, [], |row| {
+        let scopes: String = row.get(3)?;
+        Ok(Key {
+            id: row.get(0)?,
+            hash: row.get(1)?,
+            label: row.get(2)?,
+            scopes: scopes.split_whitespace().map(str::to_owned).collect(),
+            catalog: row.get::<_, Option<i64>>(4)?.map(CatalogId),
+            created: row.get(5)?,
+            expires: row.get(6)?,
+        })
+    })?;
+    Ok(Settings { revision: head(&transaction)?.revision, catalogs, keys })
+}
+
+pub(super) fn options(connection: &Connection, catalog: CatalogId) -> Result<Vec<CatalogOption>, StoreError> {
+    let text = "SELECT place, name, label, weight, active FROM options WHERE catalog = ?1 ORDER BY place";
+    all(connection, text, params![catalog.0], |row| {
+        let (label, weight, active) = (row.get(2)?, row.get(3)?, row.get(4)?);
+        Ok(CatalogOption { index: row.get(0)?, name: row.get(1)?, label, weight, active })
+    })
+}
+
+pub(super) fn presentations(
     connection: &Connection,
     catalog: CatalogId,
-    context: Option<&str>,
-) -> Result<Option<Snapshot>, StoreError> {
-    let found = connection.prepare_cached("SELECT seq, bytes FROM snapshots WHERE catalog = ?1 AND context = ?2").and_then(
-        |mut query| {
-            let row = |row: &Row<'_>| Ok(Snapshot { seq: row.get::<_, i64>(0)? as u64, bytes: row.get(1)? });
-            query.query_row(params![catalog.0, key(context)], row).optional()
-        },
-    );
-    found.map_err(|error| problem(connection, &error))
+    limit: usize,
+) -> Result<Vec<PresentationNote>, StoreError> {
+    let text = "SELECT id, context, body, time FROM presentations WHERE catalog = ?1 ORDER BY time DESC, id DESC LIMIT ?2";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    all(connection, text, params![catalog.0, limit], |row| {
+        Ok(PresentationNote { id: row.get(0)?, catalog, context: row.get(1)?, body: row.get(2)?, time: row.get(3)? })
+    })
+}
+
+pub(super) fn trends(connection: &Connection, catalog: CatalogId, since: i64) -> Result<Vec<Trend>, StoreError> {
+    let text = "SELECT time, option, served, shown, chosen, mean, p_best FROM trends WHERE catalog = ?1 AND time >= ?2 \
+                ORDER BY time, option";
+    all(connection, text, params![catalog.0, since], |row| {
+        let (time, option) = (row.get(0)?, row.get(1)?);
+        let (served, shown, chosen) = (row.get(2)?, row.get(3)?, row.get(4)?);
+        Ok(Trend { catalog, option, time, served, shown, chosen, mean: row.get(5)?, p_best: row.get(6)? })
+    })
 }

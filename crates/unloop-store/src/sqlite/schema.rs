@@ -5,10 +5,11 @@ use rusqlite::Connection;
 use crate::error::StoreError;
 
 /// The newest format.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 2;
 
 /// From each format to the next. What is here once stays as it is: databases were made with it.
-const STEPS: [&str; FORMAT as usize] = ["
+const STEPS: [&str; FORMAT as usize] = [
+    "
     CREATE TABLE head (
         one INTEGER PRIMARY KEY CHECK (one = 1),
         seq INTEGER NOT NULL
@@ -32,18 +33,91 @@ const STEPS: [&str; FORMAT as usize] = ["
         bytes BLOB NOT NULL,
         PRIMARY KEY (catalog, context)
     ) STRICT, WITHOUT ROWID;
-"];
+",
+    // Settings and notes. Catalogs that only events knew get names. Snapshots are a cache: they go, and come back with their bucket.
+    "
+    ALTER TABLE head ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE head ADD COLUMN catalogs INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE catalogs (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        settings TEXT NOT NULL,
+        revision INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO catalogs (id, name, settings, revision) SELECT DISTINCT catalog, 'catalog-' || catalog, '{}', 1 FROM events;
+    UPDATE head SET revision = 1, catalogs = (SELECT max(id) FROM catalogs) WHERE EXISTS (SELECT 1 FROM catalogs);
+    CREATE TABLE options (
+        catalog INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        label TEXT,
+        weight REAL,
+        active INTEGER NOT NULL CHECK (active IN (0, 1)),
+        PRIMARY KEY (catalog, place),
+        UNIQUE (catalog, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE keys (
+        id TEXT PRIMARY KEY,
+        hash BLOB NOT NULL UNIQUE,
+        label TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        catalog INTEGER,
+        created INTEGER NOT NULL,
+        expires INTEGER
+    ) STRICT, WITHOUT ROWID;
+    DROP TABLE snapshots;
+    CREATE TABLE snapshots (
+        catalog INTEGER NOT NULL,
+        context TEXT NOT NULL,
+        bucket INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        bytes BLOB NOT NULL,
+        PRIMARY KEY (catalog, context, bucket)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE presentations (
+        id TEXT PRIMARY KEY,
+        catalog INTEGER NOT NULL,
+        context TEXT,
+        body TEXT NOT NULL,
+        time INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX presentations_of_context ON presentations (catalog, context);
+    CREATE INDEX presentations_by_time ON presentations (catalog, time);
+    CREATE TABLE trends (
+        catalog INTEGER NOT NULL,
+        time INTEGER NOT NULL,
+        option INTEGER NOT NULL,
+        served REAL NOT NULL,
+        shown REAL NOT NULL,
+        chosen REAL NOT NULL,
+        mean REAL NOT NULL,
+        p_best REAL NOT NULL,
+        PRIMARY KEY (catalog, time, option)
+    ) STRICT, WITHOUT ROWID;
+",
+];
 
 /// Makes the tables, or brings older ones up to date, each step in a transaction.
 pub(super) fn prepare(connection: &Connection, file: &str) -> Result<(), StoreError> {
     let problem = |error: rusqlite::Error| StoreError::Database { file: file.to_owned(), problem: error.to_string() };
-    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(problem)?;
-    if !(0..=FORMAT).contains(&found) {
-        return Err(StoreError::Newer { file: file.to_owned(), found, known: FORMAT });
+    let found = format(connection, file)?;
+    if found == 0 {
+        let tables = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0));
+        if tables.map_err(problem)? > 0 {
+            let problem = "it holds tables of another program: name another file";
+            return Err(StoreError::Database { file: file.to_owned(), problem: problem.into() });
+        }
     }
     for (format, step) in STEPS.iter().enumerate().skip(found as usize) {
         let text = format!("BEGIN IMMEDIATE; {step} PRAGMA user_version = {}; COMMIT;", format + 1);
         connection.execute_batch(&text).map_err(problem)?;
     }
     Ok(())
+}
+
+/// The format of a database: 0 for one without tables. A newer one is refused.
+pub(super) fn format(connection: &Connection, file: &str) -> Result<i64, StoreError> {
+    let problem = |error: rusqlite::Error| StoreError::Database { file: file.to_owned(), problem: error.to_string() };
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(problem)?;
+    if (0..=FORMAT).contains(&found) { Ok(found) } else { Err(StoreError::Newer { file: file.to_owned(), found, known: FORMAT }) }
 }

@@ -1,213 +1,208 @@
 //! The thread that writes: what waits becomes one transaction, and is answered when that is flushed.
 
-use std::sync::mpsc::Receiver;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
-use super::reading::{key, parse};
-use crate::decide::{self, Found, Pushed, Transaction};
+use super::transaction::Log;
 use crate::error::StoreError;
-use crate::event::{CatalogId, Entry, Kind};
-use crate::{Appended, Snapshot};
+use crate::note::Note;
 
 /// Requests that share a transaction at most: bounds what a failure can take with it, and how long the first waits.
 const MOST_TOGETHER: usize = 1_024;
+/// How long notes wait for a transaction that is flushed anyway, and the write-ahead log for readers to let go of it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
-type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+/// What the thread is sent.
+pub(super) enum Message {
+    /// Somebody waits for it.
+    Work(Box<dyn Work>),
+    /// Nobody does.
+    Notes(Vec<Note>),
+}
 
 /// Something to be written.
-pub(super) enum Request {
-    Append { entries: Vec<Entry>, reply: Reply<Vec<Appended>> },
-    PutSnapshot { catalog: CatalogId, context: Option<String>, snapshot: Snapshot, reply: Reply<()> },
-    Erase { catalog: CatalogId, context: String, time: i64, reply: Reply<Option<u64>> },
+pub(super) trait Work: Send {
+    /// Does it, inside a transaction.
+    fn work(&mut self, log: &mut Log<'_>) -> Result<(), StoreError>;
+
+    /// Answers: what was done is flushed, or nothing was done.
+    fn answer(self: Box<Self>, outcome: Result<Flushed, StoreError>);
+}
+
+/// What is known after the flush.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flushed {
+    /// Whether what was erased is gone from the write-ahead log, too.
+    pub(super) emptied: bool,
+}
+
+/// Work with an answer: what it comes to inside the transaction, and what that is worth after the flush.
+pub(super) struct Job<T, R, W, F> {
+    work: Option<W>,
+    done: Option<T>,
+    finish: F,
+    reply: oneshot::Sender<Result<R, StoreError>>,
+}
+
+impl<T, R, W, F> Job<T, R, W, F>
+where
+    W: FnOnce(&mut Log<'_>) -> Result<T, StoreError>,
+    F: FnOnce(T, Flushed) -> R,
+{
+    pub(super) fn new(work: W, finish: F, reply: oneshot::Sender<Result<R, StoreError>>) -> Self {
+        Self { work: Some(work), done: None, finish, reply }
+    }
+}
+
+impl<T: Send, R: Send, W, F> Work for Job<T, R, W, F>
+where
+    W: FnOnce(&mut Log<'_>) -> Result<T, StoreError> + Send,
+    F: FnOnce(T, Flushed) -> R + Send,
+{
+    fn work(&mut self, log: &mut Log<'_>) -> Result<(), StoreError> {
+        if let Some(work) = self.work.take() {
+            self.done = Some(work(log)?);
+        }
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<Flushed, StoreError>) {
+        let Self { done, finish, reply, .. } = *self;
+        let result = outcome.and_then(|flushed| Ok(finish(done.ok_or(StoreError::Closed)?, flushed)));
+        // Whoever asked may have gone.
+        drop(reply.send(result));
+    }
 }
 
 pub(super) struct Writer {
     connection: Connection,
     /// What broke it: nobody knows what is on the disk, so nothing more is written.
     broken: Option<StoreError>,
+    /// Notes that wait, and until when they do.
+    notes: Vec<Note>,
+    due: Option<Instant>,
+    /// How many notes were sent and not written.
+    pending: Arc<AtomicUsize>,
+    /// The write-ahead log holds what was erased.
+    lingering: bool,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection) -> Self {
-        connection.set_prepared_statement_cache_capacity(32);
-        Self { connection, broken: None }
+    pub(super) fn new(connection: Connection, pending: Arc<AtomicUsize>) -> Self {
+        connection.set_prepared_statement_cache_capacity(64);
+        Self { connection, broken: None, notes: Vec::new(), due: None, pending, lingering: false }
     }
 
     /// Until nobody can ask any more.
-    pub(super) fn run(mut self, requests: &Receiver<Request>) {
-        while let Ok(first) = requests.recv() {
-            let mut together = vec![first];
+    pub(super) fn run(mut self, messages: &Receiver<Message>) {
+        loop {
+            let first = match self.due {
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => messages.recv_timeout(due.saturating_duration_since(Instant::now())),
+            };
+            let mut together = Vec::new();
+            match first {
+                Ok(first) => self.take(first, &mut together),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.write(together);
+                    return;
+                }
+            }
             while together.len() < MOST_TOGETHER
-                && let Ok(next) = requests.try_recv()
+                && let Ok(next) = messages.try_recv()
             {
-                together.push(next);
+                self.take(next, &mut together);
             }
-            self.write(together);
+            if !together.is_empty() || self.due.is_some_and(|due| due <= Instant::now()) {
+                self.write(together);
+            }
         }
     }
 
-    fn write(&mut self, requests: Vec<Request>) {
-        if let Some(error) = &self.broken {
-            requests.into_iter().for_each(|request| request.refuse(error));
-            return;
+    fn take(&mut self, message: Message, together: &mut Vec<Box<dyn Work>>) {
+        match message {
+            Message::Work(work) => together.push(work),
+            Message::Notes(notes) => {
+                self.notes.extend(notes);
+                self.due.get_or_insert_with(|| Instant::now() + PATIENCE);
+            }
         }
-        // Kept apart from the requests, so that a failure can still be answered.
-        let mut results = Vec::with_capacity(requests.len());
-        let outcome = self.transaction(&requests, &mut results);
-        match outcome {
-            Ok(()) => requests.into_iter().zip(results).for_each(|(request, result)| request.answer(result)),
-            Err(error) => {
-                if !matches!(error, StoreError::Full) {
-                    self.broken = Some(error.clone());
+    }
+
+    fn write(&mut self, mut together: Vec<Box<dyn Work>>) {
+        let notes = std::mem::take(&mut self.notes);
+        self.pending.fetch_sub(notes.len(), Ordering::Relaxed);
+        self.due = None;
+        let outcome = match &self.broken {
+            Some(error) => Err(error.clone()),
+            None => self.transaction(&mut together, &notes),
+        };
+        if let Err(error) = &outcome
+            && !error.is_passing()
+        {
+            self.broken = Some(error.clone());
+        }
+        if self.lingering && self.broken.is_none() {
+            self.due = Some(Instant::now() + PATIENCE);
+        }
+        together.into_iter().for_each(|work| work.answer(outcome.clone()));
+    }
+
+    fn transaction(&mut self, together: &mut [Box<dyn Work>], notes: &[Note]) -> Result<Flushed, StoreError> {
+        if !together.is_empty() || !notes.is_empty() {
+            self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| broken(&error))?;
+            let done = self.within(together, notes);
+            let done =
+                done.and_then(|erased| self.connection.execute_batch("COMMIT").map_err(|error| broken(&error)).map(|()| erased));
+            match done {
+                Ok(erased) => self.lingering |= erased,
+                Err(error) => {
+                    // It may have been rolled back already; then there is nothing to do.
+                    let rolled_back = self.connection.is_autocommit() || self.connection.execute_batch("ROLLBACK").is_ok();
+                    return Err(if rolled_back { error } else { broken_by("a transaction that cannot be undone") });
                 }
-                requests.into_iter().for_each(|request| request.refuse(&error));
             }
         }
+        if self.lingering {
+            self.lingering = !empty(&self.connection)?;
+        }
+        Ok(Flushed { emptied: !self.lingering })
     }
 
-    fn transaction(&mut self, requests: &[Request], results: &mut Vec<Written>) -> Result<(), StoreError> {
-        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| broken(&error))?;
-        let done =
-            self.within(requests, results).and_then(|()| self.connection.execute_batch("COMMIT").map_err(|error| broken(&error)));
-        if let Err(error) = done {
-            // It may have been rolled back already; then there is nothing to do.
-            let rolled_back = self.connection.is_autocommit() || self.connection.execute_batch("ROLLBACK").is_ok();
-            return Err(if rolled_back { error } else { broken_by("a transaction that cannot be undone") });
-        }
-        if results.iter().any(|result| matches!(result, Written::Erase(Some(_)))) {
-            // What was erased is still in the write-ahead log until that is emptied.
-            let emptied = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-            if emptied.map_err(|error| broken(&error))? != 0 {
-                return Err(broken_by("a reader kept the write-ahead log from being emptied"));
-            }
-        }
-        Ok(())
-    }
-
-    fn within(&mut self, requests: &[Request], results: &mut Vec<Written>) -> Result<(), StoreError> {
+    /// Whether something was erased.
+    fn within(&self, together: &mut [Box<dyn Work>], notes: &[Note]) -> Result<bool, StoreError> {
         let mut log = Log::begin(&self.connection)?;
-        for request in requests {
-            results.push(match request {
-                Request::Append { entries, .. } => {
-                    Written::Append(entries.iter().map(|entry| decide::append(&mut log, entry)).collect::<Result<_, _>>()?)
-                }
-                Request::PutSnapshot { catalog, context, snapshot, .. } => {
-                    log.put_snapshot(*catalog, context.as_deref(), snapshot)?;
-                    Written::Put
-                }
-                Request::Erase { catalog, context, time, .. } => Written::Erase(log.erase(*catalog, context, *time)?),
-            });
-        }
+        // Before the rest: an erasure in it takes those of its context, too.
+        notes.iter().try_for_each(|note| log.note(note))?;
+        together.iter_mut().try_for_each(|work| work.work(&mut log))?;
         log.finish()
     }
 }
 
-/// What a request came to, not yet flushed.
-enum Written {
-    Append(Vec<Appended>),
-    Put,
-    Erase(Option<u64>),
-}
-
-impl Request {
-    fn refuse(self, error: &StoreError) {
-        // Whoever asked may have gone.
-        match self {
-            Self::Append { reply, .. } => drop(reply.send(Err(error.clone()))),
-            Self::PutSnapshot { reply, .. } => drop(reply.send(Err(error.clone()))),
-            Self::Erase { reply, .. } => drop(reply.send(Err(error.clone()))),
-        }
-    }
-
-    fn answer(self, result: Written) {
-        match (self, result) {
-            (Self::Append { reply, .. }, Written::Append(result)) => drop(reply.send(Ok(result))),
-            (Self::PutSnapshot { reply, .. }, Written::Put) => drop(reply.send(Ok(()))),
-            (Self::Erase { reply, .. }, Written::Erase(result)) => drop(reply.send(Ok(result))),
-            (request, _) => {
-                debug_assert!(false, "invariant: results come in the order of requests");
-                request.refuse(&broken_by("an answer to another request"));
-            }
-        }
+/// Empties the write-ahead log; false if a reader still needs it.
+pub(super) fn empty(connection: &Connection) -> Result<bool, StoreError> {
+    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    match busy.map_err(|error| broken(&error)) {
+        Ok(busy) => Ok(busy == 0),
+        Err(error) if error.is_passing() => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
-fn broken(error: &rusqlite::Error) -> StoreError {
+pub(super) fn broken(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full,
+        Some(ErrorCode::DatabaseBusy) => StoreError::Busy,
         _ => broken_by(&error.to_string()),
     }
 }
 
-fn broken_by(problem: &str) -> StoreError {
+pub(super) fn broken_by(problem: &str) -> StoreError {
     StoreError::Broken { problem: problem.to_owned() }
-}
-
-/// The tables inside a transaction.
-struct Log<'a> {
-    connection: &'a Connection,
-    /// The last position; into its row at the end of the transaction.
-    head: u64,
-}
-
-impl<'a> Log<'a> {
-    /// The lock is held already: nobody else moves the head.
-    fn begin(connection: &'a Connection) -> Result<Self, StoreError> {
-        let head = super::reading::head(connection).map_err(|error| broken_by(&error.to_string()))?.seq;
-        Ok(Self { connection, head })
-    }
-
-    fn finish(&self) -> Result<(), StoreError> {
-        let seq = i64::try_from(self.head).map_err(|error| broken_by(&error.to_string()))?;
-        self.execute("UPDATE head SET seq = ?1 WHERE seq <> ?1", params![seq]).map(|_| ())
-    }
-
-    fn execute(&self, text: &str, values: impl rusqlite::Params) -> Result<usize, StoreError> {
-        let done = self.connection.prepare_cached(text).and_then(|mut statement| statement.execute(values));
-        done.map_err(|error| broken(&error))
-    }
-
-    fn put_snapshot(&self, catalog: CatalogId, context: Option<&str>, snapshot: &Snapshot) -> Result<(), StoreError> {
-        let seq = i64::try_from(snapshot.seq).unwrap_or(i64::MAX);
-        // One from before an erasure may hold what was erased.
-        let text = "INSERT INTO snapshots (catalog, context, seq, bytes) SELECT ?1, ?2, ?3, ?4 \
-                    WHERE NOT EXISTS (SELECT 1 FROM events WHERE catalog = ?1 AND context IS NULL AND kind = 'erasure' AND seq > ?3) \
-                    ON CONFLICT (catalog, context) DO UPDATE SET seq = excluded.seq, bytes = excluded.bytes WHERE excluded.seq > seq";
-        self.execute(text, params![catalog.0, key(context), seq, snapshot.bytes]).map(|_| ())
-    }
-
-    fn erase(&mut self, catalog: CatalogId, context: &str, time: i64) -> Result<Option<u64>, StoreError> {
-        let blanked = "UPDATE events SET context = NULL, body = NULL WHERE catalog = ?1 AND context = ?2";
-        if self.execute(blanked, params![catalog.0, context])? == 0 {
-            return Ok(None);
-        }
-        self.execute("DELETE FROM snapshots WHERE catalog = ?1 AND context IN (?2, '')", params![catalog.0, context])?;
-        let id = (self.head + 1).to_string();
-        self.push(Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, body: None, time })
-    }
-}
-
-impl Transaction for Log<'_> {
-    fn find(&mut self, catalog: CatalogId, kind: Kind, id: &str) -> Result<Option<Found>, StoreError> {
-        let text = "SELECT seq, context, body FROM events WHERE catalog = ?1 AND kind = ?2 AND id = ?3";
-        let found = self.connection.prepare_cached(text).and_then(|mut query| {
-            let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?, row.get::<_, Option<String>>(2)?));
-            query.query_row(params![catalog.0, kind.name(), id], row).optional()
-        });
-        let Some((seq, context, body)) = found.map_err(|error| broken(&error))? else { return Ok(None) };
-        Ok(Some(Found { seq, context, body: body.map(|text| parse(seq, &text)).transpose()? }))
-    }
-
-    fn push(&mut self, event: Pushed<'_>) -> Result<Option<u64>, StoreError> {
-        let Pushed { catalog, context, kind, id, body, time } = event;
-        let seq = i64::try_from(self.head + 1).map_err(|error| broken_by(&error.to_string()))?;
-        let body = body.map(serde_json::to_string).transpose().map_err(|error| broken_by(&error.to_string()))?;
-        let text = "INSERT INTO events (seq, catalog, context, kind, id, body, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-                    ON CONFLICT (catalog, kind, id) DO NOTHING";
-        let put = self.execute(text, params![seq, catalog.0, context, kind.name(), id, body, time])?;
-        self.head += put as u64;
-        Ok((put > 0).then_some(self.head))
-    }
 }
