@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use unloop::Options;
+use unloop::{Options, WEIGHT_UNIT};
 
 use crate::settings::check_option_name;
 
@@ -16,8 +16,6 @@ pub const MOST_WEIGHT: f64 = 4_294_967_296.0;
 pub const LONGEST_ID: usize = 512;
 /// The name of no context: it stands for all of them.
 pub const ALL: &str = "all";
-/// Weights are multiples of this, so that sums are exact in any order.
-const GRAIN: f64 = 1.0 / 1_048_576.0;
 
 /// A catalog's internal number, never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -201,9 +199,9 @@ fn unique(names: &[String]) -> Result<(), BodyError> {
     }
 }
 
-/// A weight as the log keeps it: a multiple of 2⁻²⁰, at least one.
+/// A weight as the log keeps it: a multiple of 2⁻²⁰, so that sums are exact in any order; at least one.
 pub(crate) fn rounded(weight: f64) -> f64 {
-    (weight / GRAIN).round().max(1.0) * GRAIN
+    (weight / WEIGHT_UNIT).round().max(1.0) * WEIGHT_UNIT
 }
 
 /// Whether a name can be a context's: one that an option can have, other than [`ALL`].

@@ -1,7 +1,7 @@
 //! The log folded into statistics: of one context, or of all.
 
 use blake3::Hasher;
-use unloop::{OptionId, Options, Presentation, Statistics};
+use unloop::{OptionId, Options, Statistics, equal_parts};
 
 use crate::error::StoreError;
 use crate::event::{Body, Event, Kind, Outcome, rounded};
@@ -13,7 +13,14 @@ pub struct Fold {
     options: Options,
     statistics: Statistics,
     position: u64,
+    /// Events since it was last put aside.
+    tail: usize,
+    /// Bytes of all names.
+    names: usize,
 }
+
+/// Bytes that a name takes beside its own: in a list, in a table, in the heap.
+const AROUND_A_NAME: usize = 40;
 
 impl Default for Fold {
     fn default() -> Self {
@@ -35,12 +42,13 @@ pub enum Applied {
 impl Fold {
     /// Nothing yet.
     pub fn new() -> Self {
-        Self { options: Options::new(), statistics: Statistics::new(0), position: 0 }
+        Self { options: Options::new(), statistics: Statistics::new(0), position: 0, tail: 0, names: 0 }
     }
 
     /// Put together from parts that were checked.
     pub(crate) fn of_parts(options: Options, statistics: Statistics, position: u64) -> Self {
-        Self { options, statistics, position }
+        let names = options.iter().map(|(_, name)| name.len()).sum();
+        Self { options, statistics, position, tail: 0, names }
     }
 
     /// Names of options that were ever presented, [`NO_CHOICE`] for choosing nothing.
@@ -63,6 +71,21 @@ impl Fold {
         self.position = self.position.max(position);
     }
 
+    /// Events that it took in since it was last put aside.
+    pub fn tail(&self) -> usize {
+        self.tail
+    }
+
+    /// It was put aside as it is.
+    pub fn was_put_aside(&mut self) {
+        self.tail = 0;
+    }
+
+    /// How much memory it takes, about.
+    pub fn heap_bytes(&self) -> usize {
+        size_of::<Self>() + self.names + AROUND_A_NAME * self.options.len() + self.statistics.heap_bytes()
+    }
+
     /// Takes an event in that belongs to it.
     ///
     /// # Errors
@@ -78,7 +101,7 @@ impl Fold {
             let sign = if event.kind == Kind::Withdrawal { -1.0 } else { 1.0 };
             self.count(body, sign).map_err(|problem| StoreError::Log { seq: event.seq, problem })?;
         }
-        self.position = event.seq;
+        (self.position, self.tail) = (event.seq, self.tail + 1);
         Ok(Applied::Counted)
     }
 
@@ -92,26 +115,35 @@ impl Fold {
     }
 
     fn count(&mut self, body: &Body, sign: f64) -> Result<(), String> {
-        let mut intern = |name: &str| self.options.intern(name).map_err(|error| error.to_string());
+        let mut intern = |name: &str| {
+            let before = self.options.len();
+            let option = self.options.intern(name).map_err(|error| error.to_string())?;
+            self.names += (self.options.len() - before) * name.len();
+            Ok::<OptionId, String>(option)
+        };
         let mut members = body.presented.iter().map(|name| intern(name)).collect::<Result<Vec<OptionId>, String>>()?;
         let none = if body.declinable { Some(intern(&NO_CHOICE.to_string())?) } else { None };
         members.extend(none);
         self.statistics.grow(self.options.len());
-        let presentation = Presentation::new(members).map_err(|error| error.to_string())?;
         let ids = |names: &[String]| names.iter().filter_map(|name| self.options.get(name)).collect::<Vec<OptionId>>();
-        let choices = match &body.outcome {
-            Outcome::Chosen(names) => ids(names).into_iter().map(|option| presentation.choose(option)).collect(),
-            Outcome::Tied(names) => presentation.tie(ids(names)).map(|choice| vec![choice]),
-            // Nothing chosen where that was no option: recorded, and counts for nothing.
-            Outcome::None(_) => none.map_or(Ok(Vec::new()), |none| presentation.choose(none).map(|choice| vec![choice])),
-        };
         // Exact in any order: the log holds multiples of a grain. One that was written before it did is rounded here.
         let weight = rounded(body.weight);
-        for choice in choices.map_err(|error| error.to_string())? {
+        let parts: Vec<(OptionId, f64)> = match &body.outcome {
+            Outcome::Chosen(names) => ids(names).into_iter().map(|option| (option, weight)).collect(),
+            Outcome::Tied(names) => {
+                // In the order of their names: what cannot be divided goes to the first, and numbers depend on who came first.
+                let mut names = names.clone();
+                names.sort_unstable();
+                equal_parts(&ids(&names), weight).collect()
+            }
+            // Nothing chosen where that was no option: recorded, and counts for nothing.
+            Outcome::None(_) => none.map(|none| (none, weight)).into_iter().collect(),
+        };
+        for (option, part) in parts {
             let counted = if sign > 0.0 {
-                self.statistics.record_choice(&choice, weight)
+                self.statistics.record(members.iter().copied(), option, part)
             } else {
-                self.statistics.withdraw_choice(&choice, weight)
+                self.statistics.withdraw(members.iter().copied(), option, part)
             };
             counted.map_err(|error| error.to_string())?;
         }

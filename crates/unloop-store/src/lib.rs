@@ -23,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod contexts;
 mod decide;
 mod error;
 mod event;
@@ -33,10 +34,12 @@ mod replay;
 mod settings;
 pub mod snapshot;
 mod sqlite;
+mod verify;
 
 use std::future::Future;
 use std::pin::Pin;
 
+pub use contexts::{CacheLimits, CacheUse, Contexts, Held};
 pub use error::StoreError;
 pub use event::{
     ALL, Body, BodyError, CatalogId, Entry, Event, Kind, LONGEST_ID, MOST_PRESENTED, MOST_WEIGHT, Outcome, What, check_context,
@@ -50,6 +53,7 @@ pub use settings::{
     Catalog, CatalogOption, Change, Changed, Key, NO_CHOICE, OptionChange, SettingError, Settings, check_catalog_name,
 };
 pub use sqlite::{Access, Opening, Sqlite, SqliteSettings, Synchronous};
+pub use verify::{Report, verify};
 
 /// What a store will answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;

@@ -7,6 +7,8 @@
 //! program, not about the disk.
 #![allow(missing_docs, clippy::print_stdout)]
 
+mod repeated;
+
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -33,22 +35,7 @@ fn main() -> ExitCode {
         let (cycle, path) = child.split_once(' ').expect("a cycle and a path");
         append_for_ever(Path::new(path), cycle.parse().expect("a number"));
     }
-    let arguments: Vec<String> = std::env::args().collect();
-    // The test runner asks every test program for its list.
-    if arguments.iter().any(|argument| argument == "--list") {
-        return ExitCode::SUCCESS;
-    }
-    let after =
-        |flag: &str| arguments.iter().position(|own| own == flag).and_then(|place| arguments.get(place + 1)?.parse().ok());
-    let (cycles, seed) = (after("--cycles").unwrap_or(30), after("--seed").unwrap_or(1));
-    println!("\nrunning 1 test");
-    let outcome = std::panic::catch_unwind(|| kill_again_and_again(cycles, seed));
-    let (word, passed) = if outcome.is_ok() { ("ok", 1) } else { ("FAILED", 0) };
-    println!(
-        "test kill ... {word}\n\ntest result: {word}. {passed} passed; {} failed; 0 ignored; 0 measured; 0 filtered out\n",
-        1 - passed
-    );
-    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    repeated::main("kill", "--cycles", 30, kill_again_and_again)
 }
 
 fn run<T>(work: impl Future<Output = T>) -> T {

@@ -149,7 +149,7 @@ impl Sqlite {
                 "unloop-reader",
                 Box::new(move || {
                     while let Some(job) = next() {
-                        job(&connection)
+                        job(&connection);
                     }
                 }),
             )?);

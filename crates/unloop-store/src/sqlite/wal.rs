@@ -30,7 +30,7 @@ pub(super) fn is_unfinished(path: &Path) -> bool {
     loop {
         match fill(&mut file, &mut frame) {
             Some(read) if read == frame.len() && [word(&frame, 8), word(&frame, 12)] == salts => {
-                unfinished = word(&frame, 4) == 0
+                unfinished = word(&frame, 4) == 0;
             }
             // Cut off inside a frame of this log.
             Some(read) if (16..FRAME + page).contains(&read) => {

@@ -1,0 +1,333 @@
+//! Contexts in memory: a bounded cache of folds, or of what a service makes of them, which follows the log.
+//!
+//! Nothing here assumes that it is the only one that appends. Events are taken in from the log alone, in its order, and by a context only
+//! above its own position; a context that is not here is loaded from its snapshot and what came after. What is used least goes first,
+//! and is put aside before it does.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+
+use crate::error::StoreError;
+use crate::event::{CatalogId, Event, Kind};
+use crate::fold::{Applied, Fold};
+use crate::replay::{catch_up, load};
+use crate::{Selection, Snapshot, SnapshotKey, Store};
+
+/// Events read at a time.
+const PAGE: usize = 1_000;
+/// Events since its last snapshot that a context has at least before it is put aside again.
+const LEAST_TAIL: usize = 256;
+/// Snapshots written at a time.
+const TOGETHER: usize = 256;
+
+/// What is kept of a context in memory.
+pub trait Held: Send + 'static {
+    /// From what was loaded.
+    fn new(fold: Fold) -> Self;
+
+    /// Takes an event in.
+    ///
+    /// # Errors
+    /// If it cannot be counted.
+    fn apply(&mut self, event: &Event) -> Result<Applied, StoreError>;
+
+    /// The counts.
+    fn fold(&self) -> &Fold;
+
+    /// The counts, to be told that they were put aside.
+    fn fold_mut(&mut self) -> &mut Fold;
+
+    /// How much memory it takes, about.
+    fn bytes(&self) -> usize;
+}
+
+impl Held for Fold {
+    fn new(fold: Fold) -> Self {
+        fold
+    }
+
+    fn apply(&mut self, event: &Event) -> Result<Applied, StoreError> {
+        Fold::apply(self, event)
+    }
+
+    fn fold(&self) -> &Fold {
+        self
+    }
+
+    fn fold_mut(&mut self) -> &mut Fold {
+        self
+    }
+
+    fn bytes(&self) -> usize {
+        self.heap_bytes()
+    }
+}
+
+/// How much is kept in memory. The context in use is kept whatever its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheLimits {
+    /// Contexts at most.
+    pub contexts: usize,
+    /// Bytes at most, about.
+    pub bytes: usize,
+}
+
+impl Default for CacheLimits {
+    fn default() -> Self {
+        Self { contexts: usize::MAX, bytes: 1 << 30 }
+    }
+}
+
+/// What is in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheUse {
+    /// Contexts.
+    pub contexts: usize,
+    /// Bytes, about.
+    pub bytes: usize,
+}
+
+/// A catalog, and a context of it or all (none).
+type Place = (CatalogId, Option<String>);
+
+/// Contexts in memory.
+pub struct Contexts<H: Held = Fold> {
+    store: Arc<dyn Store>,
+    limits: CacheLimits,
+    cache: Mutex<Cache<H>>,
+    /// Up to where the log was taken in. Held while events are, and while a context joins: it misses none.
+    position: tokio::sync::Mutex<u64>,
+    /// What somebody is loading already.
+    loading: Mutex<HashMap<Place, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+struct Cache<H> {
+    slots: LruCache<Place, Slot<H>>,
+    bytes: usize,
+    /// Folds to be put aside.
+    aside: HashMap<SnapshotKey, Snapshot>,
+}
+
+struct Slot<H> {
+    held: Arc<Mutex<H>>,
+    /// As they were counted last.
+    bytes: usize,
+}
+
+impl<H: Held> Contexts<H> {
+    /// An empty cache over a store.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn new(store: Arc<dyn Store>, limits: CacheLimits) -> Result<Self, StoreError> {
+        let position = tokio::sync::Mutex::new(store.head().await?.seq);
+        let cache = Mutex::new(Cache { slots: LruCache::unbounded(), bytes: 0, aside: HashMap::new() });
+        Ok(Self { store, limits, cache, position, loading: Mutex::new(HashMap::new()) })
+    }
+
+    /// Does something with a context, or with all (none); it is loaded if it is not here.
+    ///
+    /// # Errors
+    /// If it cannot be loaded.
+    pub async fn with<R>(
+        &self,
+        catalog: CatalogId,
+        context: Option<&str>,
+        work: impl FnOnce(&mut H) -> R,
+    ) -> Result<R, StoreError> {
+        let place = (catalog, context.map(str::to_owned));
+        let held = match self.find(&place) {
+            Some(held) => held,
+            None => self.join(&place).await?,
+        };
+        let mut own = lock(&held);
+        let result = work(&mut own);
+        let bytes = own.bytes();
+        drop(own);
+        self.measure(&place, &held, bytes);
+        drop(held);
+        self.evict(&place);
+        Ok(result)
+    }
+
+    /// Takes in what was appended since, at least up to a position if the log is that long. The position that was reached.
+    ///
+    /// # Errors
+    /// If the log cannot be read, or an event not be counted.
+    pub async fn follow(&self, at_least: u64) -> Result<u64, StoreError> {
+        let mut position = self.position.lock().await;
+        // Whoever waited for another one that did it already.
+        if at_least > 0 && *position >= at_least {
+            return Ok(*position);
+        }
+        loop {
+            let events = self.store.read(Selection { after: *position, limit: PAGE, ..Selection::default() }).await?;
+            for event in &events {
+                self.take_in(event)?;
+                *position = event.seq;
+            }
+            if events.len() < PAGE {
+                return Ok(*position);
+            }
+        }
+    }
+
+    /// Writes what is to be put aside: contexts with a long tail, and those that had to go.
+    ///
+    /// # Errors
+    /// If it cannot be written. Nothing is lost then but time: the log has it all.
+    pub async fn put_aside(&self) -> Result<usize, StoreError> {
+        let mut all: Vec<(SnapshotKey, Snapshot)> = lock(&self.cache).aside.drain().collect();
+        let count = all.len();
+        while !all.is_empty() {
+            let rest = all.split_off(all.len().min(TOGETHER));
+            self.store.put_snapshots(all).await?;
+            all = rest;
+        }
+        Ok(count)
+    }
+
+    /// Puts everything aside that is not yet: at the end.
+    ///
+    /// # Errors
+    /// As [`put_aside`](Self::put_aside).
+    pub async fn put_all_aside(&self) -> Result<usize, StoreError> {
+        let held: Vec<(Place, Arc<Mutex<H>>)> =
+            lock(&self.cache).slots.iter().map(|(place, slot)| (place.clone(), Arc::clone(&slot.held))).collect();
+        for (place, held) in held {
+            self.keep(&place, &held, 1);
+        }
+        self.put_aside().await
+    }
+
+    /// Lets everything go, as if it had not been used for long.
+    pub fn clear(&self) {
+        let gone: Vec<(Place, Slot<H>)> = {
+            let mut cache = lock(&self.cache);
+            cache.bytes = 0;
+            std::iter::from_fn(|| cache.slots.pop_lru()).collect()
+        };
+        for (place, slot) in gone {
+            self.keep(&place, &slot.held, 1);
+        }
+    }
+
+    /// How much is in memory.
+    pub fn used(&self) -> CacheUse {
+        let cache = lock(&self.cache);
+        CacheUse { contexts: cache.slots.len(), bytes: cache.bytes }
+    }
+
+    fn find(&self, place: &Place) -> Option<Arc<Mutex<H>>> {
+        lock(&self.cache).slots.get(place).map(|slot| Arc::clone(&slot.held))
+    }
+
+    /// Loads a context, once for all who wait for it.
+    async fn join(&self, place: &Place) -> Result<Arc<Mutex<H>>, StoreError> {
+        let turn = Arc::clone(lock(&self.loading).entry(place.clone()).or_default());
+        let mine = turn.lock().await;
+        if let Some(held) = self.find(place) {
+            return Ok(held);
+        }
+        let loaded = self.load(place).await;
+        lock(&self.loading).remove(place);
+        drop(mine);
+        loaded
+    }
+
+    async fn load(&self, place: &Place) -> Result<Arc<Mutex<H>>, StoreError> {
+        let (catalog, context) = place;
+        let mut fold = load(&*self.store, *catalog, context.as_deref()).await?;
+        let position = self.position.lock().await;
+        // What came meanwhile, and others have taken in already.
+        while fold.position() < *position {
+            catch_up(&*self.store, *catalog, context.as_deref(), &mut fold).await?;
+        }
+        let held = H::new(fold);
+        let bytes = held.bytes();
+        let held = Arc::new(Mutex::new(held));
+        let mut cache = lock(&self.cache);
+        cache.bytes += bytes;
+        cache.slots.put(place.clone(), Slot { held: Arc::clone(&held), bytes });
+        drop((cache, position));
+        Ok(held)
+    }
+
+    fn take_in(&self, event: &Event) -> Result<(), StoreError> {
+        if event.kind == Kind::Erasure {
+            // Whatever was loaded before may hold what was erased.
+            let mut cache = lock(&self.cache);
+            let of_it: Vec<Place> = cache
+                .slots
+                .iter()
+                .filter(|((catalog, _), _)| *catalog == event.catalog)
+                .map(|(place, _)| place.clone())
+                .collect();
+            for place in of_it {
+                cache.bytes -= cache.slots.pop(&place).map_or(0, |slot| slot.bytes);
+            }
+            cache.aside.retain(|key, _| key.catalog != event.catalog);
+            return Ok(());
+        }
+        let own = event.context.clone().map(|context| (event.catalog, Some(context)));
+        for place in own.into_iter().chain([(event.catalog, None)]) {
+            // Without making it the one used last: nobody asked for it.
+            let Some(held) = lock(&self.cache).slots.peek(&place).map(|slot| Arc::clone(&slot.held)) else { continue };
+            let mut inside = lock(&held);
+            inside.apply(event)?;
+            let (bytes, distinct) = (inside.bytes(), inside.fold().statistics().distinct());
+            drop(inside);
+            self.measure(&place, &held, bytes);
+            self.keep(&place, &held, LEAST_TAIL.max(distinct / 4) + 1);
+        }
+        Ok(())
+    }
+
+    /// Has a context put aside if its tail is so long.
+    fn keep(&self, place: &Place, held: &Mutex<H>, tail: usize) {
+        let mut own = lock(held);
+        if own.fold().tail() >= tail {
+            let snapshot = Snapshot::of(own.fold());
+            own.fold_mut().was_put_aside();
+            drop(own);
+            lock(&self.cache).aside.insert(SnapshotKey::new(place.0, place.1.as_deref()), snapshot);
+        }
+    }
+
+    fn measure(&self, place: &Place, held: &Arc<Mutex<H>>, bytes: usize) {
+        let mut cache = lock(&self.cache);
+        let Some(slot) = cache.slots.peek_mut(place).filter(|slot| Arc::ptr_eq(&slot.held, held)) else { return };
+        let before = std::mem::replace(&mut slot.bytes, bytes);
+        cache.bytes = cache.bytes - before + bytes;
+    }
+
+    /// Lets go of what is used least, until it fits; never of what is in use, or of one place.
+    fn evict(&self, used: &Place) {
+        let mut gone = Vec::new();
+        {
+            let mut cache = lock(&self.cache);
+            for _ in 0..cache.slots.len() {
+                if cache.slots.len() <= self.limits.contexts && cache.bytes <= self.limits.bytes {
+                    break;
+                }
+                let Some((place, slot)) = cache.slots.pop_lru() else { break };
+                if place == *used || Arc::strong_count(&slot.held) > 1 {
+                    cache.slots.put(place, slot);
+                } else {
+                    cache.bytes -= slot.bytes;
+                    gone.push((place, slot));
+                }
+            }
+        }
+        for (place, slot) in gone {
+            self.keep(&place, &slot.held, 1);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What panicked while it held this has told so; counts change in one step.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,195 @@
+//! Whether a store is what it says: the log without holes, folded again, and every snapshot compared with it.
+
+use blake3::Hasher;
+
+use crate::error::StoreError;
+use crate::event::{CatalogId, Event};
+use crate::fold::{Applied, Fold};
+use crate::{Page, Selection, Snapshot, SnapshotKey, Store, snapshot};
+
+/// Events or names read at a time.
+const PAGE: usize = 10_000;
+/// Problems told at most: one that repeats a million times says no more.
+const MOST_PROBLEMS: usize = 20;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The last position.
+    pub seq: u64,
+    /// Events that are there.
+    pub events: u64,
+    /// Of these, events that were erased.
+    pub erased: u64,
+    /// Catalogs.
+    pub catalogs: usize,
+    /// Contexts with events, over all catalogs.
+    pub contexts: usize,
+    /// Snapshots that agree with the log.
+    pub snapshots: usize,
+    /// A digest of all counts, by names of catalogs, contexts and options: equal for equal counts, however they came about and wherever they are.
+    pub digest: [u8; 32],
+    /// What is wrong, the first of it.
+    pub problems: Vec<String>,
+    /// How much is.
+    pub problem_count: usize,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_good(&self) -> bool {
+        self.problem_count == 0
+    }
+
+    /// Adds something that is wrong.
+    pub fn problem(&mut self, problem: String) {
+        self.problem_count += 1;
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+
+    /// The digest in hexadecimal digits.
+    pub fn digest_text(&self) -> String {
+        self.digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Reads the whole log, folds it again, context by context, and compares. `progress` hears how many events of how many were read; each is read
+/// twice. Memory is that of one context and of all of one catalog.
+///
+/// # Errors
+/// If the store cannot be read at all; what can be read and is wrong is in the report.
+pub async fn verify(store: &dyn Store, progress: &mut (dyn FnMut(u64, u64) + Send)) -> Result<Report, StoreError> {
+    let head = store.head().await?.seq;
+    let mut report = Report { seq: head, ..Report::default() };
+    let mut catalogs: Vec<(String, CatalogId)> =
+        store.settings().await?.catalogs.into_iter().map(|catalog| (catalog.name, catalog.id)).collect();
+    let strangers = positions(store, head, &catalogs, &mut report, progress).await?;
+    catalogs.extend(strangers);
+    report.catalogs = catalogs.len();
+    let mut digest = Hasher::new();
+    let mut done = head;
+    for (name, catalog) in catalogs {
+        let Some(all) = refold(store, catalog, None, head, &mut report).await? else { continue };
+        text(&mut digest, &name);
+        digest.update(&all.digest());
+        let mut after = None;
+        loop {
+            let page = Page { prefix: String::new(), after: after.clone(), limit: PAGE };
+            let names = store.contexts(catalog, page).await?;
+            after = names.last().cloned();
+            for context in &names {
+                if let Some(fold) = refold(store, catalog, Some(context), head, &mut report).await? {
+                    report.contexts += 1;
+                    done += fold.tail() as u64;
+                    progress(done.min(2 * head), 2 * head);
+                    // One whose events were all withdrawn is as if it had never been.
+                    if !fold.statistics().is_empty() {
+                        text(&mut digest, context);
+                        digest.update(&fold.digest());
+                    }
+                }
+            }
+            if names.len() < PAGE {
+                break;
+            }
+        }
+    }
+    report.digest = *digest.finalize().as_bytes();
+    Ok(report)
+}
+
+fn text(digest: &mut Hasher, text: &str) {
+    digest.update(&(text.len() as u64).to_le_bytes());
+    digest.update(text.as_bytes());
+}
+
+/// Positions must be 1, 2, 3, … up to the head. Catalogs of events that the settings do not know, and that were not erased.
+async fn positions(
+    store: &dyn Store,
+    head: u64,
+    known: &[(String, CatalogId)],
+    report: &mut Report,
+    progress: &mut (dyn FnMut(u64, u64) + Send),
+) -> Result<Vec<(String, CatalogId)>, StoreError> {
+    let mut strangers: Vec<(String, CatalogId)> = Vec::new();
+    let mut next = 1;
+    loop {
+        let events = store.read(Selection { after: next - 1, limit: PAGE, ..Selection::default() }).await?;
+        for event in events.iter().filter(|event| event.seq <= head) {
+            if event.seq > next {
+                report.problem(format!("positions {next} to {} are missing from the log", event.seq - 1));
+            }
+            next = event.seq + 1;
+            report.events += 1;
+            let gone = event.body.is_none();
+            report.erased += u64::from(gone);
+            let is = |(_, catalog): &(String, CatalogId)| *catalog == event.catalog;
+            if !gone && !known.iter().any(is) && !strangers.iter().any(is) {
+                strangers.push((format!("#{}", event.catalog.0), event.catalog));
+            }
+        }
+        progress((next - 1).min(head), 2 * head);
+        if events.len() < PAGE || next > head {
+            break;
+        }
+    }
+    if next <= head {
+        report.problem(format!("the log ends at position {}, its head says {head}", next - 1));
+    }
+    Ok(strangers)
+}
+
+/// The fold of a context from the log alone, compared with its snapshot on the way. None if it cannot be folded.
+async fn refold(
+    store: &dyn Store,
+    catalog: CatalogId,
+    context: Option<&str>,
+    head: u64,
+    report: &mut Report,
+) -> Result<Option<Fold>, StoreError> {
+    let whose = context.map_or_else(|| format!("catalog {}", catalog.0), |context| format!("context {context:?}"));
+    let kept = store.snapshot(SnapshotKey::new(catalog, context)).await?;
+    let mut check = Check { kept: kept.as_ref(), whose: &whose };
+    let mut fold = Fold::new();
+    let mut after = 0;
+    while after < head {
+        let selection = Selection { after, catalog: Some(catalog), context: context.map(str::to_owned), limit: PAGE };
+        let events: Vec<Event> = store.read(selection).await?;
+        after = if events.len() < PAGE { head } else { events.last().map_or(head, |event| event.seq) };
+        for event in events.iter().filter(|event| event.seq <= head) {
+            check.before(event.seq, &fold, report);
+            match fold.apply(event) {
+                Ok(Applied::Reload) => fold.advance(event.seq),
+                Ok(_) => {}
+                Err(error) => {
+                    report.problem(format!("{whose}: {error}"));
+                    return Ok(None);
+                }
+            }
+        }
+    }
+    check.before(u64::MAX, &fold, report);
+    Ok(Some(fold))
+}
+
+/// A snapshot that waits for the fold to come to its position.
+struct Check<'a> {
+    kept: Option<&'a Snapshot>,
+    whose: &'a str,
+}
+
+impl Check<'_> {
+    /// Compares, once the next event lies above the snapshot.
+    fn before(&mut self, next: u64, fold: &Fold, report: &mut Report) {
+        let Some(kept) = self.kept.take_if(|kept| kept.seq < next) else { return };
+        match snapshot::decode(&kept.bytes) {
+            Err(error) => report.problem(format!("the snapshot of {}: {error}; it is folded again when it is used", self.whose)),
+            Ok(read) if read.digest() != fold.digest() => {
+                report.problem(format!("the snapshot of {} at position {} is not what the log gives", self.whose, kept.seq));
+            }
+            Ok(_) => report.snapshots += 1,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Contexts in memory: they fit into what they are given, and miss nothing, whoever appends meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use unloop_store::{
+    Body, CacheLimits, CatalogId, Contexts, Entry, Kind, Memory, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store,
+    Synchronous, What, fold, load,
+};
+
+const LUNCH: CatalogId = CatalogId(1);
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+}
+
+fn choice(context: &str, id: String) -> Entry {
+    let body = Body::chosen(&["soup", "salad", "curry"], ["soup", "salad", "curry"][id.len() % 3]);
+    Entry { catalog: LUNCH, context: Some(context.to_owned()), what: What::Choice { id, body }, time: 0 }
+}
+
+async fn fill(store: &dyn Store, contexts: usize, each: usize) {
+    for context in 0..contexts {
+        let entries = (0..each).map(|i| choice(&format!("person {context}"), format!("{context}-{i}"))).collect();
+        store.append(entries).await.unwrap();
+    }
+}
+
+#[test]
+fn they_fit_into_what_they_are_given() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(Memory::new());
+        fill(&*store, 100, 5).await;
+        let limits = CacheLimits { contexts: 10, bytes: usize::MAX };
+        let cache: Contexts = Contexts::new(Arc::clone(&store), limits).await.unwrap();
+        for context in 0..100 {
+            let total = cache.with(LUNCH, Some(&format!("person {context}")), |fold| fold.statistics().total()).await.unwrap();
+            assert_eq!(total, 5.0);
+            assert!(cache.used().contexts <= 10);
+        }
+        assert_eq!(cache.used().contexts, 10);
+        let one = cache.used().bytes / 10;
+        let limits = CacheLimits { contexts: usize::MAX, bytes: 5 * one };
+        let cache: Contexts = Contexts::new(Arc::clone(&store), limits).await.unwrap();
+        for context in 0..100 {
+            cache.with(LUNCH, Some(&format!("person {context}")), |_| ()).await.unwrap();
+            assert!(cache.used().bytes <= 5 * one);
+        }
+        assert_eq!(cache.used().contexts, 5);
+        // What is in use fits, whatever the limit; nothing else does.
+        let cache: Contexts = Contexts::new(Arc::clone(&store), CacheLimits { contexts: 0, bytes: 0 }).await.unwrap();
+        for context in ["person 1", "person 2"] {
+            assert_eq!(cache.with(LUNCH, Some(context), |fold| fold.statistics().total()).await.unwrap(), 5.0);
+            assert_eq!(cache.used().contexts, 1);
+        }
+        // Growing counts, too.
+        store.append((0..500).map(|i| choice("person 2", format!("more-{i}"))).collect()).await.unwrap();
+        let before = cache.used().bytes;
+        cache.follow(0).await.unwrap();
+        assert!(cache.used().bytes >= before);
+    });
+}
+
+/// Long tails are put aside, and what is let go, so that it is there again at once.
+#[test]
+fn they_are_put_aside() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(Memory::new());
+        fill(&*store, 3, 50).await;
+        let cache: Contexts = Contexts::new(Arc::clone(&store), CacheLimits { contexts: 2, bytes: usize::MAX }).await.unwrap();
+        let key = |context: usize| SnapshotKey::new(LUNCH, Some(&format!("person {context}")));
+        for context in 0..3 {
+            cache.with(LUNCH, key(context).context.as_deref(), |_| ()).await.unwrap();
+        }
+        assert_eq!(cache.put_aside().await.unwrap(), 1, "the one that had to go");
+        assert_eq!(store.snapshot(key(0)).await.unwrap().map(|kept| kept.seq), Some(150));
+        // Not each time: loaded again, it has nothing new.
+        cache.with(LUNCH, key(0).context.as_deref(), |_| ()).await.unwrap();
+        cache.with(LUNCH, key(1).context.as_deref(), |_| ()).await.unwrap();
+        cache.with(LUNCH, key(2).context.as_deref(), |_| ()).await.unwrap();
+        cache.put_aside().await.unwrap();
+        assert_eq!(store.snapshot(key(0)).await.unwrap().map(|kept| kept.seq), Some(150));
+        // 50 were there, 206 come: one less than it takes, then one more.
+        store.append((0..206).map(|i| choice("person 2", format!("more-{i}"))).collect()).await.unwrap();
+        let fresh: Contexts = Contexts::new(Arc::clone(&store), CacheLimits::default()).await.unwrap();
+        fresh.with(LUNCH, key(2).context.as_deref(), |fold| assert_eq!(fold.tail(), 206)).await.unwrap();
+        assert_eq!(fresh.put_aside().await.unwrap(), 0);
+        store.append((0..51).map(|i| choice("person 2", format!("yet-{i}"))).collect()).await.unwrap();
+        fresh.follow(0).await.unwrap();
+        assert_eq!(fresh.put_aside().await.unwrap(), 1, "a tail of 257");
+        let kept = store.snapshot(key(2)).await.unwrap().unwrap();
+        assert_eq!(kept, Snapshot::of(&fold(&*store, LUNCH, key(2).context.as_deref()).await.unwrap()));
+        // At the end, all that has something new.
+        store.append(vec![choice("person 1", "last".into())]).await.unwrap();
+        fresh.with(LUNCH, key(1).context.as_deref(), |_| ()).await.unwrap();
+        assert_eq!(fresh.put_all_aside().await.unwrap(), 1);
+    });
+}
+
+/// Two servers load, follow, let go and put aside while others append, withdraw and erase: in the end both have what the log has, to the bit.
+#[test]
+fn they_miss_nothing_while_others_append() {
+    let folder = std::env::temp_dir().join(format!("unloop-contexts-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = SqliteSettings { synchronous: Synchronous::Off, ..SqliteSettings::default() };
+    let store: Arc<dyn Store> = Arc::new(Sqlite::open_with(&folder.join("unloop.db"), settings).unwrap());
+    let servers: Vec<Arc<Contexts>> = (0..2)
+        .map(|_| {
+            let limits = CacheLimits { contexts: 4, bytes: usize::MAX };
+            Arc::new(run(Contexts::new(Arc::clone(&store), limits)).unwrap())
+        })
+        .collect();
+    let over = Arc::new(AtomicBool::new(false));
+    let name = |number: u32| (number > 0).then(|| format!("person {number}"));
+    let users: Vec<_> = (0..4_usize)
+        .map(|who| {
+            let (server, over, store) = (Arc::clone(&servers[who % 2]), Arc::clone(&over), Arc::clone(&store));
+            std::thread::spawn(move || {
+                let mut rng = ChaCha8Rng::seed_from_u64(who as u64);
+                run(async {
+                    while !over.load(Ordering::Relaxed) {
+                        match rng.random_range(0..10) {
+                            0 => server.clear(),
+                            1 => drop(server.put_all_aside().await.unwrap()),
+                            2 | 3 => drop(server.follow(0).await.unwrap()),
+                            _ => {
+                                let context = name(rng.random_range(0..6));
+                                // What the log had when it was asked, at least.
+                                let seq = store.head().await.unwrap().seq;
+                                server.follow(seq).await.unwrap();
+                                let whole = fold(&*store, LUNCH, context.as_deref()).await.unwrap();
+                                let found = server
+                                    .with(LUNCH, context.as_deref(), |fold| (fold.position(), fold.statistics().total()))
+                                    .await
+                                    .unwrap();
+                                let later = whole.position() > seq || found.0 > seq;
+                                assert!(later || found.1 == whole.statistics().total(), "{found:?} of {whole:?}");
+                            }
+                        }
+                    }
+                });
+            })
+        })
+        .collect();
+    let appenders: Vec<_> = (0..3_u64)
+        .map(|who| {
+            let store = Arc::clone(&store);
+            std::thread::spawn(move || {
+                let mut rng = ChaCha8Rng::seed_from_u64(100 + who);
+                run(async {
+                    for i in 0..400 {
+                        let context = name(rng.random_range(1..6)).unwrap();
+                        store.append(vec![choice(&context, format!("{who}-{i}"))]).await.unwrap();
+                        if i % 9 == 4 {
+                            let what = What::Withdrawal { of: Kind::Choice, id: format!("{who}-{}", i - 2) };
+                            store.append(vec![Entry { catalog: LUNCH, context: None, what, time: 0 }]).await.unwrap();
+                        }
+                        if i % 80 == 79 {
+                            store.erase(LUNCH, Some(context), 0).await.unwrap();
+                        }
+                    }
+                });
+            })
+        })
+        .collect();
+    appenders.into_iter().for_each(|thread| thread.join().unwrap());
+    over.store(true, Ordering::Relaxed);
+    users.into_iter().for_each(|thread| thread.join().unwrap());
+    run(async {
+        for server in &servers {
+            server.follow(0).await.unwrap();
+            for context in (0..6).map(name) {
+                let whole = fold(&*store, LUNCH, context.as_deref()).await.unwrap().digest();
+                assert_eq!(server.with(LUNCH, context.as_deref(), |fold| fold.digest()).await.unwrap(), whole, "{context:?}");
+                assert_eq!(load(&*store, LUNCH, context.as_deref()).await.unwrap().digest(), whole, "{context:?}");
+            }
+        }
+        assert!(unloop_store::verify(&*store, &mut |_, _| {}).await.unwrap().is_good());
+    });
+    drop((servers, store));
+    let _ = std::fs::remove_dir_all(&folder);
+}
