@@ -220,6 +220,7 @@ impl Input {
             separator: self.separator.clone(),
             group: group.map(str::to_owned),
             details: false,
+            also: Vec::new(),
         }
     }
 

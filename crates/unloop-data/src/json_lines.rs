@@ -33,8 +33,8 @@ pub(crate) struct JsonRecords {
 
 impl JsonRecords {
     /// A file and the fields of its first object, with those that may come later. `wanted` are fields that were asked for; two may be
-    /// joined by a comma.
-    pub(crate) fn new(input: Box<dyn BufRead + Send>, wanted: &[&str]) -> Outcome<(Self, Vec<String>)> {
+    /// joined by a comma. `also` are fields that may come or not.
+    pub(crate) fn new(input: Box<dyn BufRead + Send>, wanted: &[&str], also: &[String]) -> Outcome<(Self, Vec<String>)> {
         let mut records = Self {
             input,
             header: Vec::new(),
@@ -54,7 +54,11 @@ impl JsonRecords {
             Some((a, b)) if !first.contains_key(name) => vec![a.trim(), b.trim()],
             _ => vec![name],
         });
-        header.extend(OPTIONAL.iter().filter(|name| !has(name)).map(|&name| name.to_owned()));
+        for name in OPTIONAL.into_iter().chain(also.iter().map(String::as_str)) {
+            if !header.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+                header.push(name.to_owned());
+            }
+        }
         if !answered && !has(answer) {
             // One that never comes is misspelt in every object.
             records.missing.push(header.len());

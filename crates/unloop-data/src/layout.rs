@@ -19,6 +19,7 @@ pub struct Layout {
     pub(crate) user: Option<usize>,
     pub(crate) time: Option<usize>,
     pub(crate) group: Option<usize>,
+    pub(crate) also: Vec<Option<usize>>,
 }
 
 /// Where the presented options are.
@@ -96,6 +97,7 @@ impl Layout {
             user: known("user").filter(|_| settings.details),
             time: known("time").filter(|_| settings.details),
             group: settings.group.as_deref().map(wanted).transpose()?,
+            also: settings.also.iter().map(|name| known(name)).collect(),
         })
     }
 }

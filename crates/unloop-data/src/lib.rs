@@ -52,4 +52,4 @@ pub use lists::{read_names, read_weights};
 pub use pairs::Pairs;
 pub use rows::{Answer, MAX_COUNT, ReadSettings, Row, Rows};
 pub use source::Source;
-pub use write::{WriteFormat, Writer};
+pub use write::{Named, WriteFormat, Writer};

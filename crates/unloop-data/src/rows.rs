@@ -26,11 +26,13 @@ pub struct ReadSettings {
     pub group: Option<String>,
     /// Whether the columns `user` and `time` are read, where they are there. They are by default; who only counts needs neither.
     pub details: bool,
+    /// Other columns whose values are wanted, where they are there.
+    pub also: Vec<String>,
 }
 
 impl Default for ReadSettings {
     fn default() -> Self {
-        Self { presented: None, chosen: None, separator: "|".into(), group: None, details: true }
+        Self { presented: None, chosen: None, separator: "|".into(), group: None, details: true, also: Vec::new() }
     }
 }
 
@@ -67,6 +69,8 @@ pub struct Row {
     pub time: String,
     /// The value of the column that tells groups apart; empty if none does.
     pub group: String,
+    /// Values of the other columns that were asked for, in their order; empty where a file has none.
+    pub also: Vec<String>,
     /// Line on which it begins, from 1; for Parquet the row.
     pub line: u64,
 }
@@ -105,7 +109,7 @@ impl Rows {
                     Some(first) if first == b'{' || is_json_lines(&file) => {
                         let columns = [&settings.presented, &settings.chosen, &settings.group];
                         let wanted: Vec<&str> = columns.iter().filter_map(|name| name.as_deref()).collect();
-                        let (records, header) = JsonRecords::new(input, &wanted).map_err(|problem| failed(Some(1), *problem))?;
+                        let (records, header) = JsonRecords::new(input, &wanted, &settings.also).map_err(|problem| failed(Some(1), *problem))?;
                         (Records::Json(records), header)
                     }
                     Some(b'[') => return Err(failed(None, JSON_DOCUMENT)),
@@ -147,7 +151,8 @@ impl Rows {
         self.new.clear();
         row.presented.clear();
         row.answer = Answer::Nothing;
-        for text in [&mut row.user, &mut row.time, &mut row.group] {
+        row.also.resize_with(self.layout.also.len(), String::new);
+        for text in [&mut row.user, &mut row.time, &mut row.group].into_iter().chain(&mut row.also) {
             text.clear();
         }
         let read = match &mut self.records {
@@ -186,11 +191,14 @@ impl Rows {
     fn battle(&self, options: &Options, row: &mut Row) -> Option<()> {
         let (Records::Csv(records), Presented::Pair([a, b])) = (&self.records, &self.layout.presented) else { return None };
         let &Layout {
-            answer: AnswerColumn::Winner(winner), tied: None, count: None, user: None, time: None, group: None, ..
+            answer: AnswerColumn::Winner(winner), tied: None, count: None, user: None, time: None, group: None, ref also, ..
         } = &self.layout
         else {
             return None;
         };
+        if also.iter().any(Option::is_some) {
+            return None;
+        }
         let (left, right, word) = (records.bytes(a.column), records.bytes(b.column), records.bytes(winner));
         let (x, y) = (options.get_bytes(left)?, options.get_bytes(right)?);
         if word == left || word == right {
@@ -219,7 +227,8 @@ impl Rows {
         let Self { records, layout, separator, new, .. } = self;
         let at = |column: usize| move |problem| (column, problem);
         let cell = |column: usize| records.cell(column).map_err(at(column));
-        for (column, to) in [(layout.group, &mut row.group), (layout.user, &mut row.user), (layout.time, &mut row.time)] {
+        let own = [(layout.group, &mut row.group), (layout.user, &mut row.user), (layout.time, &mut row.time)];
+        for (column, to) in own.into_iter().chain(layout.also.iter().copied().zip(&mut row.also)) {
             if let Some(column) = column {
                 to.push_str(&cell(column)?.one().map_err(at(column))?);
             }

@@ -25,6 +25,21 @@ pub enum WriteFormat {
 pub struct Writer<W> {
     out: W,
     format: WriteFormat,
+    /// Columns beside what was presented, what came back and the count.
+    also: Vec<String>,
+}
+
+/// A row by names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Named<'a> {
+    /// What was presented.
+    pub presented: &'a [&'a str],
+    /// What was chosen of it.
+    pub chosen: &'a [&'a str],
+    /// What shares a choice, where nothing was chosen alone.
+    pub tied: &'a [&'a str],
+    /// How often.
+    pub count: f64,
 }
 
 impl<W: Write> Writer<W> {
@@ -32,11 +47,20 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn new(mut out: W, format: WriteFormat) -> io::Result<Self> {
+    pub fn new(out: W, format: WriteFormat) -> io::Result<Self> {
+        Self::with_columns(out, format, &["user", "time"])
+    }
+
+    /// Begins a file with columns of one's own beside `presented`, `chosen`, `tied` and `count`, for [`write_named`](Self::write_named).
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn with_columns(mut out: W, format: WriteFormat, also: &[&str]) -> io::Result<Self> {
         if format == WriteFormat::Csv {
-            out.write_all(b"presented,chosen,tied,count,user,time\n")?;
+            let columns = ["presented", "chosen", "tied", "count"].iter().chain(also).map(|name| quoted(name));
+            writeln!(out, "{}", columns.collect::<Vec<_>>().join(","))?;
         }
-        Ok(Self { out, format })
+        Ok(Self { out, format, also: also.iter().map(|&name| name.to_owned()).collect() })
     }
 
     /// Writes a row, in the names of its options.
@@ -86,6 +110,16 @@ impl<W: Write> Writer<W> {
             ids.iter().map(|id| options.name(*id).ok_or_else(|| unknown(id))).collect()
         };
         let (presented, chosen, tied) = (names(presented)?, names(chosen)?, names(tied)?);
+        let named = Named { presented: &presented, chosen: &chosen, tied: &tied, count };
+        self.write_named(named, &[&row.user, &row.time])
+    }
+
+    /// Writes a row by names, with the values of the other columns in their order.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_named(&mut self, row: Named<'_>, also: &[&str]) -> io::Result<()> {
+        let Named { presented, chosen, tied, count } = row;
         match self.format {
             WriteFormat::Csv => {
                 let joined = |names: &[&str]| {
@@ -93,24 +127,22 @@ impl<W: Write> Writer<W> {
                     // What looks like a JSON array would be read as one.
                     if text.starts_with('[') && text.ends_with(']') { json!(names).to_string() } else { text }
                 };
-                let fields = [joined(&presented), joined(&chosen), joined(&tied), count.to_string()];
-                let fields = fields.iter().map(String::as_str).chain([row.user.as_str(), row.time.as_str()]);
+                let fields = [joined(presented), joined(chosen), joined(tied), count.to_string()];
+                let fields = fields.iter().map(String::as_str).chain(also.iter().copied());
                 let line = fields.map(quoted).collect::<Vec<_>>().join(",");
                 writeln!(self.out, "{line}")
             }
             WriteFormat::JsonLines => {
                 let mut object = Map::new();
                 object.insert("presented".into(), json!(presented));
-                match chosen.as_slice() {
+                match chosen {
                     [] if tied.is_empty() => object.insert("chosen".into(), Value::Null),
                     [] => object.insert("tied".into(), json!(tied)),
                     chosen => object.insert("chosen".into(), json!(chosen)),
                 };
                 object.insert("count".into(), json!(count));
-                for (name, value) in [("user", &row.user), ("time", &row.time)] {
-                    if !value.is_empty() {
-                        object.insert(name.into(), json!(value));
-                    }
+                for (name, value) in self.also.iter().zip(also).filter(|(_, value)| !value.is_empty()) {
+                    object.insert(name.clone(), json!(value));
                 }
                 serde_json::to_writer(&mut self.out, &object)?;
                 self.out.write_all(b"\n")
