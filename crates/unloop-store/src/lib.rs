@@ -170,9 +170,10 @@ impl Snapshot {
 /// What was erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Erased {
-    /// The position of the erasure.
-    pub seq: u64,
-    /// Whether no byte of it is left in the files. If not, somebody is reading what the log was before; what is left goes when they are done.
+    /// The position of the erasure; none if there was nothing.
+    pub seq: Option<u64>,
+    /// Whether no byte of it is left in the files. If not, somebody is reading what the log was before, or there is no space to tidy up; what is left
+    /// goes when that is over.
     pub emptied: bool,
 }
 
@@ -191,6 +192,9 @@ pub trait Store: Send + Sync {
     /// Names of contexts that have events, in order of their bytes.
     fn contexts(&self, catalog: CatalogId, page: Page) -> Answer<'_, Vec<String>>;
 
+    /// Contexts with at least so many events that no snapshot has, by name: those that take long to load.
+    fn long_tails(&self, catalog: CatalogId, least: u64) -> Answer<'_, Vec<String>>;
+
     /// The fold that was put aside last. It holds nothing of what was erased before it was read.
     fn snapshot(&self, key: SnapshotKey) -> Answer<'_, Option<Snapshot>>;
 
@@ -198,8 +202,8 @@ pub trait Store: Send + Sync {
     fn put_snapshots(&self, snapshots: Vec<(SnapshotKey, Snapshot)>) -> Answer<'_, ()>;
 
     /// Erases a context, or a whole catalog with its settings (none): events keep their positions and ids and lose everything else, snapshots
-    /// and notes of it go, that of all is corrected, and an erasure is appended. None if there is nothing of it.
-    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Option<Erased>>;
+    /// and notes of it go, that of all is corrected, and an erasure is appended.
+    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Erased>;
 
     /// Catalogs and keys.
     fn settings(&self) -> Answer<'_, Settings>;

@@ -222,6 +222,17 @@ impl Store for Memory {
         ready(Ok(names.into_iter().take(page.limit).cloned().collect()))
     }
 
+    fn long_tails(&self, catalog: CatalogId, least: u64) -> Answer<'_, Vec<String>> {
+        let state = self.lock();
+        let mut tails: BTreeMap<&String, u64> = BTreeMap::new();
+        for event in state.events.iter().filter(|event| event.catalog == catalog) {
+            let Some(context) = &event.context else { continue };
+            let kept = state.snapshots.get(&SnapshotKey::new(catalog, Some(context))).map_or(0, |kept| kept.seq);
+            *tails.entry(context).or_default() += u64::from(event.seq > kept);
+        }
+        ready(Ok(tails.into_iter().filter(|(_, tail)| *tail >= least).map(|(name, _)| name.clone()).collect()))
+    }
+
     fn snapshot(&self, key: SnapshotKey) -> Answer<'_, Option<Snapshot>> {
         ready(Transaction::snapshot(&mut *self.lock(), &key))
     }
@@ -231,9 +242,9 @@ impl Store for Memory {
         ready(snapshots.iter().try_for_each(|(key, snapshot)| decide::put_snapshot(&mut *state, key, snapshot)))
     }
 
-    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Option<Erased>> {
+    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Erased> {
         let erased = decide::erase(&mut *self.lock(), catalog, context.as_deref(), time);
-        ready(erased.map(|seq| seq.map(|seq| Erased { seq, emptied: true })))
+        ready(erased.map(|seq| Erased { seq, emptied: true }))
     }
 
     fn settings(&self) -> Answer<'_, Settings> {

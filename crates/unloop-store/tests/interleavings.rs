@@ -15,25 +15,28 @@ use std::sync::Arc;
 use model::{CONTEXTS, LUNCH, MENU, Model};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use repeated::report;
 use unloop_store::{
     Body, CacheLimits, Contexts, Entry, Kind, Memory, Outcome, Sqlite, SqliteSettings, Store, Synchronous, What, fold, load,
 };
 
 fn main() -> ExitCode {
-    repeated::main("interleavings", "--cases", 500, |cases, seed| {
-        let folder = std::env::temp_dir().join(format!("unloop-interleavings-{}", std::process::id()));
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let mut steps = 0;
-        for case in 0..cases {
-            let _ = std::fs::remove_dir_all(&folder);
-            std::fs::create_dir_all(&folder).expect("a folder");
-            let rng = ChaCha8Rng::seed_from_u64(seed.wrapping_mul(1_000_003) + case);
-            let file = (case % 4 != 3).then(|| folder.join("unloop.db"));
-            steps += runtime.block_on(Case { rng, file, number: case }.run());
-        }
+    report("--cases", 500, &[("interleavings", interleave)])
+}
+
+fn interleave(cases: u64, seed: u64) {
+    let folder = std::env::temp_dir().join(format!("unloop-interleavings-{}", std::process::id()));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let mut steps = 0;
+    for case in 0..cases {
         let _ = std::fs::remove_dir_all(&folder);
-        println!("{cases} interleavings of {steps} steps, as the model says");
-    })
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let rng = ChaCha8Rng::seed_from_u64(seed.wrapping_mul(1_000_003) + case);
+        let file = (case % 4 != 3).then(|| folder.join("unloop.db"));
+        steps += runtime.block_on(Case { rng, file, number: case }.run());
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    println!("{cases} interleavings of {steps} steps, as the model says");
 }
 
 struct Case {
@@ -92,7 +95,7 @@ impl Case {
                 55..60 => {
                     let context = CONTEXTS[self.rng.random_range(0..CONTEXTS.len())];
                     let erased = world.store.erase(LUNCH, Some(context.into()), 0).await.expect("erased");
-                    assert_eq!(erased.map(|erased| erased.seq), model.erase(context), "case {}, step {step}", self.number);
+                    assert_eq!(erased.seq, model.erase(context), "case {}, step {step}", self.number);
                 }
                 60..75 => drop(server.follow(0).await.expect("followed")),
                 75..82 => server.clear(),

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::oneshot;
@@ -27,10 +28,14 @@ use crate::note::{MOST_NOTES, Note, PresentationNote, Pruned, Trend};
 use crate::settings::{CatalogOption, Change, Changed, Settings};
 use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, decide};
 use transaction::Log;
-use writing::{Flushed, Job, Message, Writer};
+use writing::{Emptied, Flushed, Job, Message, Work, Writer};
 
 /// Below it a WAL that two connections check-point may lose commits.
 const LEAST_SQLITE: (&str, i32) = ("3.51.3", 3_051_003);
+/// How long something waits for another connection to let go.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Pages in the write-ahead log, from which on it is copied into the database: 64 MB. The rarer, the fewer times a page is copied that changes often.
+const CHECKPOINT: i64 = 16_384;
 /// Threads that read: somebody who reads much does not keep others from the head.
 const READERS: usize = 2;
 /// Pages that the writer keeps in memory at most, in KiB: imports put hashes all over an index.
@@ -117,13 +122,17 @@ impl Sqlite {
         if !appends && !path.exists() {
             return Err(StoreError::NoDatabase { file });
         }
-        let lock = if appends { Some(lock(path)?) } else { None };
-        let unfinished = appends && wal::is_unfinished(&beside(path, "-wal"));
+        // Whoever appends may be in the middle of a commit; without one, what is not finished never will be.
+        let lock = if appends { Some(lock(path)?) } else { lock(path).ok() };
+        let unfinished = lock.is_some() && wal::is_unfinished(&beside(path, "-wal"));
+        let lock = lock.filter(|_| appends);
         let writing = connect(path, &file, settings)?;
+        let mut unemptied = false;
         if appends {
             schema::prepare(&writing, &file)?;
             // An erasure that was cut off after its commit left what it erased in the write-ahead log.
-            writing::empty(&writing).map_err(|error| problem(&error))?;
+            // Without room everything can be read all the same; the writer empties it when there is some.
+            unemptied = writing::empty(&writing).map_err(|error| problem(&error))? != Emptied::Wholly;
         } else if schema::format(&writing, &file)? < schema::FORMAT {
             // Whoever appends to it knows the older one alone.
             let _alone = self::lock(path)?;
@@ -137,7 +146,7 @@ impl Sqlite {
             std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|error| problem(&error))
         };
         let own = Arc::clone(&pending);
-        let mut threads = vec![spawn("unloop-writer", Box::new(move || Writer::new(writing, own).run(&messages)))?];
+        let mut threads = vec![spawn("unloop-writer", Box::new(move || Writer::new(writing, own, unemptied).run(&messages)))?];
         let (reader, jobs) = channel::<Reading>();
         let jobs = Arc::new(Mutex::new(jobs));
         for _ in 0..READERS {
@@ -164,25 +173,20 @@ impl Sqlite {
     }
 
     /// Has the writer do something, and waits until it is flushed.
-    fn ask<T: Send + 'static, R: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Log<'_>) -> Result<T, StoreError> + Send + 'static,
-        finish: impl FnOnce(T, Flushed) -> R + Send + 'static,
-    ) -> Answer<'_, R> {
+    fn ask<R: Send + 'static>(&self, job: impl FnOnce(oneshot::Sender<Result<R, StoreError>>) -> Box<dyn Work>) -> Answer<'_, R> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Work(Box::new(Job::new(work, finish, reply)));
+        let message = Message::Work(job(reply));
         let sent = self.writer.as_ref().is_some_and(|writer| writer.send(message).is_ok());
         wait(sent, answer)
     }
 
     /// The same for what only the process that appends may do.
-    fn ask_appender<T: Send + 'static, R: Send + 'static>(
+    fn ask_appender<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Log<'_>) -> Result<T, StoreError> + Send + 'static,
-        finish: impl FnOnce(T, Flushed) -> R + Send + 'static,
+        job: impl FnOnce(oneshot::Sender<Result<R, StoreError>>) -> Box<dyn Work>,
     ) -> Answer<'_, R> {
         match self.settings.access {
-            Access::Append => self.ask(work, finish),
+            Access::Append => self.ask(job),
             Access::Beside => refuse(StoreError::Beside { file: self.file.clone() }),
         }
     }
@@ -219,8 +223,9 @@ impl Store for Sqlite {
         if let Err(error) = decide::prepare(&mut entries) {
             return refuse(error);
         }
+        let size = entries.len();
         let work = move |log: &mut Log<'_>| entries.iter().map(|entry| decide::append(log, entry)).collect();
-        self.ask_appender(work, |done, _| done)
+        self.ask_appender(|reply| Box::new(Job::new(work, |done, _| done, reply).of_size(size)))
     }
 
     fn head(&self) -> Answer<'_, Head> {
@@ -235,18 +240,23 @@ impl Store for Sqlite {
         self.look(move |connection| reading::contexts(connection, catalog, &page))
     }
 
+    fn long_tails(&self, catalog: CatalogId, least: u64) -> Answer<'_, Vec<String>> {
+        self.look(move |connection| reading::long_tails(connection, catalog, least))
+    }
+
     fn snapshot(&self, key: SnapshotKey) -> Answer<'_, Option<Snapshot>> {
         self.look(move |connection| reading::snapshot(connection, &key))
     }
 
     fn put_snapshots(&self, snapshots: Vec<(SnapshotKey, Snapshot)>) -> Answer<'_, ()> {
         let work = move |log: &mut Log<'_>| snapshots.iter().try_for_each(|(key, kept)| decide::put_snapshot(log, key, kept));
-        self.ask_appender(work, |(), _| ())
+        self.ask_appender(|reply| Box::new(Job::new(work, |(), _| (), reply)))
     }
 
-    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Option<Erased>> {
+    fn erase(&self, catalog: CatalogId, context: Option<String>, time: i64) -> Answer<'_, Erased> {
         let work = move |log: &mut Log<'_>| decide::erase(log, catalog, context.as_deref(), time);
-        self.ask_appender(work, |seq, flushed| seq.map(|seq| Erased { seq, emptied: flushed.emptied }))
+        let finish = |seq, flushed: Flushed| Erased { seq, emptied: flushed.emptied };
+        self.ask_appender(|reply| Box::new(Job::new(work, finish, reply).erasing()))
     }
 
     fn settings(&self) -> Answer<'_, Settings> {
@@ -261,7 +271,8 @@ impl Store for Sqlite {
         if let Err(error) = change.check() {
             return refuse(error.into());
         }
-        self.ask(move |log| decide::change(log, &change), |done, _| done)
+        let work = move |log: &mut Log<'_>| decide::change(log, &change);
+        self.ask(|reply| Box::new(Job::new(work, |done, _| done, reply)))
     }
 
     fn note(&self, notes: Vec<Note>) {
@@ -283,7 +294,8 @@ impl Store for Sqlite {
     }
 
     fn prune(&self, now: i64) -> Answer<'_, Pruned> {
-        self.ask_appender(move |log| log.prune(now), |done, _| done)
+        let work = move |log: &mut Log<'_>| log.prune(now);
+        self.ask_appender(|reply| Box::new(Job::new(work, |done, _| done, reply)))
     }
 }
 
@@ -330,7 +342,8 @@ fn connect(path: &Path, file: &str, settings: SqliteSettings) -> Result<Connecti
     };
     let connection = opened.map_err(|error| problem(&error))?;
     let prepare = || -> rusqlite::Result<()> {
-        connection.busy_timeout(std::time::Duration::from_secs(10))?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", if settings.synchronous == Synchronous::Full { "FULL" } else { "OFF" })?;
         connection.pragma_update(None, "secure_delete", true)

@@ -104,6 +104,14 @@ pub(super) fn contexts(connection: &Connection, catalog: CatalogId, page: &Page)
     Ok(names.into_iter().filter(|name| page.holds(name)).collect())
 }
 
+pub(super) fn long_tails(connection: &Connection, catalog: CatalogId, least: u64) -> Result<Vec<String>, StoreError> {
+    let text = "SELECT events.context FROM events LEFT JOIN snapshots \
+                ON snapshots.catalog = events.catalog AND snapshots.context = events.context AND bucket = 0 \
+                WHERE events.catalog = ?1 AND events.context IS NOT NULL AND events.seq > coalesce(snapshots.seq, 0) \
+                GROUP BY events.context HAVING count(*) >= ?2 ORDER BY events.context";
+    all(connection, text, params![catalog.0, i64::try_from(least).unwrap_or(i64::MAX)], |row| row.get(0))
+}
+
 /// The name under which the fold of all is kept: no context has an empty one.
 pub(super) fn key(context: Option<&str>) -> &str {
     context.unwrap_or("")

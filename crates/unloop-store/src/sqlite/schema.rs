@@ -34,6 +34,7 @@ const STEPS: [&str; FORMAT as usize] = [
         PRIMARY KEY (catalog, context)
     ) STRICT, WITHOUT ROWID;
 ",
+    // Tables with large values have rows of their own numbers: a key beside a value that fills several pages is read with all of it.
     // Settings and notes. Catalogs that only events knew get names. Snapshots are a cache: they go, and come back with their bucket.
     "
     ALTER TABLE head ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
@@ -72,15 +73,15 @@ const STEPS: [&str; FORMAT as usize] = [
         bucket INTEGER NOT NULL,
         seq INTEGER NOT NULL,
         bytes BLOB NOT NULL,
-        PRIMARY KEY (catalog, context, bucket)
-    ) STRICT, WITHOUT ROWID;
+        UNIQUE (catalog, context, bucket)
+    ) STRICT;
     CREATE TABLE presentations (
         id TEXT PRIMARY KEY,
         catalog INTEGER NOT NULL,
         context TEXT,
         body TEXT NOT NULL,
         time INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
+    ) STRICT;
     CREATE INDEX presentations_of_context ON presentations (catalog, context);
     CREATE INDEX presentations_by_time ON presentations (catalog, time);
     CREATE TABLE trends (

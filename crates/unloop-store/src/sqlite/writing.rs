@@ -14,8 +14,13 @@ use crate::note::Note;
 
 /// Requests that share a transaction at most: bounds what a failure can take with it, and how long the first waits.
 const MOST_TOGETHER: usize = 1_024;
-/// How long notes wait for a transaction that is flushed anyway, and the write-ahead log for readers to let go of it.
+/// Entries that share a transaction at most. Imports send thousands at a time: the fewer transactions, the fewer times each page is written.
+const MOST_ENTRIES: usize = 131_072;
+/// How long notes wait for a transaction that is flushed anyway.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long an erasure waits for readers to let go of the write-ahead log, and how often it looks.
+const PATIENCE_WITH_READERS: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What the thread is sent.
 pub(super) enum Message {
@@ -27,6 +32,12 @@ pub(super) enum Message {
 
 /// Something to be written.
 pub(super) trait Work: Send {
+    /// Entries it brings.
+    fn size(&self) -> usize;
+
+    /// Whether it promises that no byte of something is left.
+    fn erases(&self) -> bool;
+
     /// Does it, inside a transaction.
     fn work(&mut self, log: &mut Log<'_>) -> Result<(), StoreError>;
 
@@ -44,6 +55,8 @@ pub(super) struct Flushed {
 /// Work with an answer: what it comes to inside the transaction, and what that is worth after the flush.
 pub(super) struct Job<T, R, W, F> {
     work: Option<W>,
+    size: usize,
+    erases: bool,
     done: Option<T>,
     finish: F,
     reply: oneshot::Sender<Result<R, StoreError>>,
@@ -55,7 +68,15 @@ where
     F: FnOnce(T, Flushed) -> R,
 {
     pub(super) fn new(work: W, finish: F, reply: oneshot::Sender<Result<R, StoreError>>) -> Self {
-        Self { work: Some(work), done: None, finish, reply }
+        Self { work: Some(work), size: 1, erases: false, done: None, finish, reply }
+    }
+
+    pub(super) fn of_size(self, size: usize) -> Self {
+        Self { size, ..self }
+    }
+
+    pub(super) fn erasing(self) -> Self {
+        Self { erases: true, ..self }
     }
 }
 
@@ -64,6 +85,14 @@ where
     W: FnOnce(&mut Log<'_>) -> Result<T, StoreError> + Send,
     F: FnOnce(T, Flushed) -> R + Send,
 {
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn erases(&self) -> bool {
+        self.erases
+    }
+
     fn work(&mut self, log: &mut Log<'_>) -> Result<(), StoreError> {
         if let Some(work) = self.work.take() {
             self.done = Some(work(log)?);
@@ -88,14 +117,17 @@ pub(super) struct Writer {
     due: Option<Instant>,
     /// How many notes were sent and not written.
     pending: Arc<AtomicUsize>,
-    /// The write-ahead log holds what was erased.
-    lingering: bool,
+    /// What was erased may still be in the write-ahead log.
+    unemptied: bool,
+    /// Erasures that wait for it to be emptied, and until when they do. Nobody else waits with them.
+    erasures: Vec<(Instant, Box<dyn Work>)>,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, pending: Arc<AtomicUsize>) -> Self {
+    pub(super) fn new(connection: Connection, pending: Arc<AtomicUsize>, unemptied: bool) -> Self {
         connection.set_prepared_statement_cache_capacity(64);
-        Self { connection, broken: None, notes: Vec::new(), due: None, pending, lingering: false }
+        let due = unemptied.then(Instant::now);
+        Self { connection, broken: None, notes: Vec::new(), due, pending, unemptied, erasures: Vec::new() }
     }
 
     /// Until nobody can ask any more.
@@ -105,23 +137,33 @@ impl Writer {
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(due) => messages.recv_timeout(due.saturating_duration_since(Instant::now())),
             };
-            let mut together = Vec::new();
+            let mut waiting = Vec::new();
             match first {
-                Ok(first) => self.take(first, &mut together),
+                Ok(first) => self.take(first, &mut waiting),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.write(together);
+                    self.write(waiting, messages);
+                    self.erasures.drain(..).for_each(|(_, work)| work.answer(Ok(Flushed { emptied: false })));
                     return;
                 }
             }
-            while together.len() < MOST_TOGETHER
-                && let Ok(next) = messages.try_recv()
-            {
-                self.take(next, &mut together);
+            self.drain(messages, &mut waiting, 0);
+            if !waiting.is_empty() || self.due.is_some_and(|due| due <= Instant::now()) {
+                self.write(waiting, messages);
             }
-            if !together.is_empty() || self.due.is_some_and(|due| due <= Instant::now()) {
-                self.write(together);
-            }
+        }
+    }
+
+    /// Takes what has come, as much as may share a transaction with what is there already.
+    fn drain(&mut self, messages: &Receiver<Message>, waiting: &mut Vec<Box<dyn Work>>, before: usize) {
+        let mut entries: usize = waiting.iter().map(|work| work.size()).sum();
+        while before + waiting.len() < MOST_TOGETHER
+            && entries < MOST_ENTRIES
+            && let Ok(next) = messages.try_recv()
+        {
+            let count = waiting.len();
+            self.take(next, waiting);
+            entries += waiting[count..].iter().map(|work| work.size()).sum::<usize>();
         }
     }
 
@@ -135,62 +177,127 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, mut together: Vec<Box<dyn Work>>) {
-        let notes = std::mem::take(&mut self.notes);
-        self.pending.fetch_sub(notes.len(), Ordering::Relaxed);
+    fn write(&mut self, waiting: Vec<Box<dyn Work>>, messages: &Receiver<Message>) {
         self.due = None;
+        let mut together = waiting;
         let outcome = match &self.broken {
             Some(error) => Err(error.clone()),
-            None => self.transaction(&mut together, &notes),
+            None if together.is_empty() && self.notes.is_empty() => Ok(()),
+            None => self.transaction(&mut together, messages),
         };
+        // With a failure they are dropped: nothing depends on them.
+        let dropped = std::mem::take(&mut self.notes).len();
+        self.pending.fetch_sub(dropped, Ordering::Relaxed);
         if let Err(error) = &outcome
             && !error.is_passing()
         {
             self.broken = Some(error.clone());
         }
-        if self.lingering && self.broken.is_none() {
-            self.due = Some(Instant::now() + PATIENCE);
-        }
-        together.into_iter().for_each(|work| work.answer(outcome.clone()));
-    }
-
-    fn transaction(&mut self, together: &mut [Box<dyn Work>], notes: &[Note]) -> Result<Flushed, StoreError> {
-        if !together.is_empty() || !notes.is_empty() {
-            self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| broken(&error))?;
-            let done = self.within(together, notes);
-            let done =
-                done.and_then(|erased| self.connection.execute_batch("COMMIT").map_err(|error| broken(&error)).map(|()| erased));
-            match done {
-                Ok(erased) => self.lingering |= erased,
-                Err(error) => {
-                    // It may have been rolled back already; then there is nothing to do.
-                    let rolled_back = self.connection.is_autocommit() || self.connection.execute_batch("ROLLBACK").is_ok();
-                    return Err(if rolled_back { error } else { broken_by("a transaction that cannot be undone") });
-                }
+        let until = Instant::now() + PATIENCE_WITH_READERS;
+        for work in together {
+            match &outcome {
+                Ok(()) if work.erases() => self.erasures.push((until, work)),
+                Ok(()) => work.answer(Ok(Flushed { emptied: true })),
+                Err(error) => work.answer(Err(error.clone())),
             }
         }
-        if self.lingering {
-            self.lingering = !empty(&self.connection)?;
-        }
-        Ok(Flushed { emptied: !self.lingering })
+        self.settle();
     }
 
-    /// Whether something was erased.
-    fn within(&self, together: &mut [Box<dyn Work>], notes: &[Note]) -> Result<bool, StoreError> {
-        let mut log = Log::begin(&self.connection)?;
-        // Before the rest: an erasure in it takes those of its context, too.
-        notes.iter().try_for_each(|note| log.note(note))?;
-        together.iter_mut().try_for_each(|work| work.work(&mut log))?;
-        log.finish()
+    /// Empties the write-ahead log of what was erased, and answers erasures.
+    fn settle(&mut self) {
+        let state = match &self.broken {
+            Some(error) => Err(error.clone()),
+            None if self.unemptied => empty(&self.connection),
+            None => Ok(Emptied::Wholly),
+        };
+        match state {
+            Ok(Emptied::Wholly) => {
+                self.unemptied = false;
+                self.erasures.drain(..).for_each(|(_, work)| work.answer(Ok(Flushed { emptied: true })));
+            }
+            Ok(why) => {
+                let now = Instant::now();
+                let over = |until: &Instant| why == Emptied::NoSpace || *until <= now;
+                for (_, work) in self.erasures.extract_if(.., |(until, _)| over(until)) {
+                    work.answer(Ok(Flushed { emptied: false }));
+                }
+                let next = now + if self.erasures.is_empty() { PATIENCE } else { LOOK_AGAIN };
+                self.due = Some(self.due.map_or(next, |due| due.min(next)));
+            }
+            Err(error) => {
+                self.erasures.drain(..).for_each(|(_, work)| work.answer(Err(error.clone())));
+                self.broken = Some(error);
+            }
+        }
+    }
+
+    fn transaction(&mut self, together: &mut Vec<Box<dyn Work>>, messages: &Receiver<Message>) -> Result<(), StoreError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| broken(&error))?;
+        let done = self.within(together, messages);
+        let done =
+            done.and_then(|erased| self.connection.execute_batch("COMMIT").map_err(|error| broken(&error)).map(|()| erased));
+        match done {
+            Ok(erased) => self.unemptied |= erased,
+            Err(error) => {
+                // It may have been rolled back already; then there is nothing to do.
+                let rolled_back = self.connection.is_autocommit() || self.connection.execute_batch("ROLLBACK").is_ok();
+                return Err(if rolled_back { error } else { broken_by("a transaction that cannot be undone") });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something was erased. What comes meanwhile joins, as long as there is room in the transaction.
+    fn within(&mut self, together: &mut Vec<Box<dyn Work>>, messages: &Receiver<Message>) -> Result<bool, StoreError> {
+        let mut entries = 0;
+        let mut done = 0;
+        let mut erased = false;
+        loop {
+            let mut log = Log::begin(&self.connection)?;
+            // Before the rest: an erasure in it takes those of its context, too.
+            self.notes.iter().try_for_each(|note| log.note(note))?;
+            for work in &mut together[done..] {
+                work.work(&mut log)?;
+                entries += work.size();
+            }
+            erased |= log.finish()?;
+            let written = std::mem::take(&mut self.notes).len();
+            self.pending.fetch_sub(written, Ordering::Relaxed);
+            done = together.len();
+            if entries >= MOST_ENTRIES || done >= MOST_TOGETHER {
+                return Ok(erased);
+            }
+            let mut more = Vec::new();
+            self.drain(messages, &mut more, done);
+            together.append(&mut more);
+            if together.len() == done {
+                return Ok(erased);
+            }
+        }
     }
 }
 
-/// Empties the write-ahead log; false if a reader still needs it.
-pub(super) fn empty(connection: &Connection) -> Result<bool, StoreError> {
-    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-    match busy.map_err(|error| broken(&error)) {
-        Ok(busy) => Ok(busy == 0),
-        Err(error) if error.is_passing() => Ok(false),
+/// How an attempt to empty the write-ahead log went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Emptied {
+    /// Nothing is left in it.
+    Wholly,
+    /// A reader still needs it.
+    Reader,
+    /// The database would have to grow, and cannot.
+    NoSpace,
+}
+
+/// Empties the write-ahead log, without waiting for readers.
+pub(super) fn empty(connection: &Connection) -> Result<Emptied, StoreError> {
+    let checkpoint = || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    let emptied = connection.busy_timeout(Duration::ZERO).and_then(|()| checkpoint());
+    connection.busy_timeout(super::PATIENCE).map_err(|error| broken(&error))?;
+    match emptied.map_err(|error| broken(&error)) {
+        Ok(0) => Ok(Emptied::Wholly),
+        Ok(_) | Err(StoreError::Busy) => Ok(Emptied::Reader),
+        Err(StoreError::Full) => Ok(Emptied::NoSpace),
         Err(error) => Err(error),
     }
 }
