@@ -8,8 +8,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use unloop::{Options, Prior};
 use unloop_data::{
-    CountSettings, Counted, NoChoice, ReadError, ReadSettings, Row, Rows, Source, Ties, check_names, count, no_choice_option,
-    read_names,
+    CountSettings, Counted, NoChoice, ReadSettings, Row, Rows, Source, Ties, check_names, count, no_choice_option, read_names,
 };
 
 use crate::failure::failure;
@@ -76,7 +75,7 @@ enum NoneFlag {
     Tie,
 }
 
-fn separator(text: &str) -> Result<String, String> {
+pub(crate) fn separator(text: &str) -> Result<String, String> {
     match text {
         "" => Err("it must not be empty".into()),
         text if text.contains('\\') => Err("a backslash is taken: it goes before a separator inside a name".into()),
@@ -238,7 +237,7 @@ impl Input {
     }
 }
 
-fn warn_of_skipped(count: u64, first: &[ReadError]) {
+pub(crate) fn warn_of_skipped(count: u64, first: &[impl std::fmt::Display]) {
     if count == 0 {
         return;
     }

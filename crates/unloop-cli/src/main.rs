@@ -3,9 +3,13 @@
 //! Data goes to standard output, everything else to standard error. The exit code is 0 when it is done, 1 when it ran
 //! and the answer is no, 2 when it could not run.
 
+mod database;
+mod export;
 mod failure;
 mod figures;
+mod import;
 mod input;
+mod keep;
 mod model;
 mod next;
 mod output;
@@ -38,6 +42,11 @@ enum Command {
     Predict(predict::Predict),
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
+    Import(import::Import),
+    Export(export::Export),
+    Erase(keep::Erase),
+    Backup(keep::Backup),
+    Verify(keep::Verify),
 }
 
 const AFTER_HELP: &str = "\
@@ -48,6 +57,8 @@ Examples:
   unloop sample battles.csv --output draws.npy
   unloop simulate --policy thompson,self-sparring
   unloop reproduce                            The paper again, claim by claim
+  unloop import choices.csv --catalog lunch   Into a database, each row once
+  unloop verify                               Whether the database is what it says
 
 Exit codes:
   0  done
@@ -62,6 +73,11 @@ fn main() -> ExitCode {
         Command::Predict(predict) => predict.run().map(|()| ExitCode::SUCCESS),
         Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
         Command::Reproduce(reproduce) => reproduce.run(),
+        Command::Import(import) => import.run(),
+        Command::Export(export) => export.run().map(|()| ExitCode::SUCCESS),
+        Command::Erase(erase) => erase.run(),
+        Command::Backup(backup) => backup.run().map(|()| ExitCode::SUCCESS),
+        Command::Verify(verify) => verify.run(),
     };
     result.unwrap_or_else(|error| failure::report(&error))
 }

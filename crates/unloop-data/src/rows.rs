@@ -109,7 +109,8 @@ impl Rows {
                     Some(first) if first == b'{' || is_json_lines(&file) => {
                         let columns = [&settings.presented, &settings.chosen, &settings.group];
                         let wanted: Vec<&str> = columns.iter().filter_map(|name| name.as_deref()).collect();
-                        let (records, header) = JsonRecords::new(input, &wanted, &settings.also).map_err(|problem| failed(Some(1), *problem))?;
+                        let (records, header) =
+                            JsonRecords::new(input, &wanted, &settings.also).map_err(|problem| failed(Some(1), *problem))?;
                         (Records::Json(records), header)
                     }
                     Some(b'[') => return Err(failed(None, JSON_DOCUMENT)),
@@ -191,7 +192,14 @@ impl Rows {
     fn battle(&self, options: &Options, row: &mut Row) -> Option<()> {
         let (Records::Csv(records), Presented::Pair([a, b])) = (&self.records, &self.layout.presented) else { return None };
         let &Layout {
-            answer: AnswerColumn::Winner(winner), tied: None, count: None, user: None, time: None, group: None, ref also, ..
+            answer: AnswerColumn::Winner(winner),
+            tied: None,
+            count: None,
+            user: None,
+            time: None,
+            group: None,
+            ref also,
+            ..
         } = &self.layout
         else {
             return None;

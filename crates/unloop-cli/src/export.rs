@@ -1,0 +1,164 @@
+//! `unloop export`: the choices of a database as a file that `unloop import` and `unloop rank` read.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use unloop_data::{Named, WriteFormat, Writer};
+use unloop_store::{CatalogId, Event, Kind, Outcome, Selection, Store};
+
+use crate::database::{Database, catalog, explained, wait};
+use crate::failure::cannot_write;
+use crate::figures::count;
+use crate::progress::Progress;
+
+/// Export the choices of a catalog
+///
+/// Each choice that stands is a row, in the order of the log; withdrawn and erased ones are left out. Imported into an empty database it gives the
+/// same statistics, into the same one it changes nothing. It may run beside a server.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    database: Database,
+
+    /// The catalog
+    #[arg(long, value_name = "NAME")]
+    catalog: String,
+
+    /// Only choices of this context
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+
+    /// File to write; its end says the format (.csv, .jsonl). Standard output by default
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Format, where the file's name does not say it: JSON Lines by default
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A header and a line for each choice
+    Csv,
+    /// An object for each choice
+    Jsonl,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unloop export --catalog lunch --output lunch.csv
+  unloop export --db shop.db --catalog articles | unloop rank -
+  unloop export --catalog lunch --context ada            What is known of one person";
+
+/// Columns beside those that every choice file has.
+const COLUMNS: [&str; 6] = ["context", "time", "id", "kind", "declinable", "seq"];
+/// Events read at a time.
+const PAGE: usize = 10_000;
+
+impl Export {
+    pub(crate) fn run(&self) -> Result<()> {
+        let store = self.database.open_beside()?;
+        wait(async {
+            let catalog = catalog(&store, &self.catalog).await?.id;
+            let written = match &self.output {
+                None => {
+                    self.write(&store, catalog, BufWriter::new(std::io::stdout().lock()), Path::new("standard output")).await?
+                }
+                Some(path) => {
+                    let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+                    self.write(&store, catalog, BufWriter::new(file), path).await?
+                }
+            };
+            if let Some(path) = &self.output {
+                eprintln!("{} choices in {}", count(written as f64), path.display());
+            }
+            Ok(())
+        })?
+    }
+
+    fn format(&self) -> WriteFormat {
+        let ends_in = |ending: &str| self.output.as_ref().is_some_and(|path| path.extension().is_some_and(|own| own == ending));
+        match self.format {
+            Some(Format::Csv) => WriteFormat::Csv,
+            None if ends_in("csv") => WriteFormat::Csv,
+            Some(Format::Jsonl) | None => WriteFormat::JsonLines,
+        }
+    }
+
+    async fn write(&self, store: &dyn Store, catalog: CatalogId, out: impl Write, to: &Path) -> Result<u64> {
+        let head = store.head().await.map_err(explained)?.seq;
+        let _progress = Progress::working("exporting");
+        // What is withdrawn later comes after what it takes back: it has to be known before.
+        let mut withdrawn: HashSet<String> = HashSet::new();
+        self.each(store, catalog, head, |event| {
+            if event.kind == Kind::Withdrawal {
+                withdrawn.insert(event.id.clone());
+            }
+            Ok(())
+        })
+        .await?;
+        let failed = |error: std::io::Error| match error.kind() {
+            // Whoever reads has heard enough: no fault of the file.
+            std::io::ErrorKind::BrokenPipe => error.into(),
+            _ => cannot_write(to, &error),
+        };
+        let mut writer = Writer::with_columns(out, self.format(), &COLUMNS).map_err(failed)?;
+        let mut written = 0;
+        self.each(store, catalog, head, |event| {
+            let stands = matches!(event.kind, Kind::Choice | Kind::Import)
+                && !withdrawn.contains(&format!("{}:{}", event.kind.name(), event.id));
+            if stands && write_event(&mut writer, event).map_err(failed)? {
+                written += 1;
+            }
+            Ok(())
+        })
+        .await?;
+        writer.finish().map_err(failed)?;
+        Ok(written)
+    }
+
+    async fn each(
+        &self,
+        store: &dyn Store,
+        catalog: CatalogId,
+        head: u64,
+        mut with: impl FnMut(&Event) -> Result<()>,
+    ) -> Result<()> {
+        let mut after = 0;
+        while after < head {
+            let selection = Selection { after, catalog: Some(catalog), context: self.context.clone(), limit: PAGE };
+            let events = store.read(selection).await.map_err(explained)?;
+            events.iter().filter(|event| event.seq <= head).try_for_each(&mut with)?;
+            after = if events.len() < PAGE { head } else { events.last().map_or(head, |event| event.seq) };
+        }
+        Ok(())
+    }
+}
+
+/// Whether there was something to write: an erased event has nothing.
+fn write_event(writer: &mut Writer<impl Write>, event: &Event) -> std::io::Result<bool> {
+    let Some(body) = &event.body else { return Ok(false) };
+    let (chosen, tied): (&[String], &[String]) = match &body.outcome {
+        Outcome::Chosen(own) => (own, &[]),
+        Outcome::Tied(own) => (&[], own),
+        Outcome::None(_) => (&[], &[]),
+    };
+    let time = Timestamp::from_millisecond(event.time).map_or_else(|_| event.time.to_string(), |time| time.to_string());
+    let declinable = if body.declinable { "true" } else { "" };
+    // What an import calls it, not the hash it is kept under.
+    let id = body.source.as_deref().unwrap_or(&event.id);
+    let named = Named { presented: &texts(&body.presented), chosen: &texts(chosen), tied: &texts(tied), count: body.weight };
+    let also = [event.context.as_deref().unwrap_or(""), &time, id, event.kind.name(), declinable, &event.seq.to_string()];
+    writer.write_named(named, &also).map(|()| true)
+}
+
+fn texts(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}

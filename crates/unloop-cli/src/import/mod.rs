@@ -1,0 +1,385 @@
+//! `unloop import`: choice files into a database, each row once.
+
+mod entries;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use unloop::Options;
+use unloop_data::{ReadSettings, Row, Rows, Source};
+use unloop_store::{
+    Answer, Appended, CatalogId, Change, Changed, Entry, Fold, OptionChange, Snapshot, SnapshotKey, Sqlite, Store, catch_up,
+    check_catalog_name, load,
+};
+
+use crate::database::{Database, explained, now, wait};
+use crate::failure::failure;
+use crate::figures::count;
+use crate::input::{Columns, separator};
+use crate::output::print_json;
+use crate::progress::Progress;
+use entries::{Reading, Where};
+
+/// Import choices into a database
+///
+/// A row is imported once: its `id` column, or else its file's name and line number, is remembered, so the same import can be run again after an
+/// error, or on a file that has grown. A catalog that is not there is made, with the options that the rows present.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Import {
+    /// Choice files, as `unloop rank` reads them; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    database: Database,
+
+    /// The catalog
+    #[arg(long, value_name = "NAME")]
+    catalog: String,
+
+    /// Column with whose choice it is: `context` by default, else `user`
+    #[arg(long, value_name = "COLUMN", help_heading = "Input")]
+    context: Option<String>,
+
+    /// Column with what makes a row unique: `id` by default, else the file's name and the line
+    #[arg(long, value_name = "COLUMN", help_heading = "Input")]
+    id: Option<String>,
+
+    /// What the file is called in ids, instead of its name; needed for standard input without an id column
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    source: Option<String>,
+
+    #[command(flatten)]
+    columns: Columns,
+
+    /// What joins names in a column
+    #[arg(long, value_name = "TEXT", default_value = "|", value_parser = separator, help_heading = "Input")]
+    separator: String,
+
+    /// In every row, choosing nothing was an option: rows without a choice count for it
+    #[arg(long, help_heading = "Input")]
+    declinable: bool,
+
+    /// Leave out bad lines, and say how many there were
+    #[arg(long, help_heading = "Input")]
+    skip_bad: bool,
+
+    /// Add options to a catalog that was there before
+    #[arg(long)]
+    add_options: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unloop import choices.csv --catalog lunch              Into unloop.db; run it again and nothing changes
+  unloop import log-*.jsonl.gz --db shop.db --catalog articles --context customer --id event
+  unloop export --db old.db --catalog lunch | unloop import - --db new.db --catalog lunch
+
+Exit codes:
+  0  done
+  1  done, but for rows under ids that hold something else, or were erased
+  2  it could not run; rows before the one named are recorded";
+
+/// Rows of one transaction.
+const TOGETHER: usize = 4_096;
+/// Contexts with as many events that no snapshot has get one, so that they load at once.
+const LONG_TAIL: u64 = 257;
+/// Snapshots of one transaction.
+const SNAPSHOTS: usize = 256;
+/// Rows told one by one at most.
+const MOST_TOLD: usize = 5;
+
+/// What became of the rows.
+#[derive(Debug, Default, Serialize)]
+struct Imported {
+    rows: u64,
+    recorded: u64,
+    repeated: u64,
+    conflicts: u64,
+    erased: u64,
+    left_out: u64,
+    options_added: usize,
+    options_unknown: usize,
+    seq: u64,
+    #[serde(skip)]
+    told: Vec<String>,
+}
+
+impl Import {
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        check_catalog_name(&self.catalog).map_err(|error| failure(error.to_string(), "choose another name"))?;
+        self.check_sources()?;
+        // The first file is looked at before anything is made.
+        drop(Source::open(&self.files[0])?);
+        let store = self.database.open()?;
+        let imported = wait(self.import(&store))??;
+        for line in &imported.told {
+            eprintln!("warning: {line}");
+        }
+        let refused = imported.conflicts + imported.erased;
+        if refused > imported.told.len() as u64 {
+            eprintln!("warning: … and {} more", refused - imported.told.len() as u64);
+        }
+        if self.json {
+            print_json(&mut std::io::stdout().lock(), &imported)?;
+        } else {
+            self.tell(&imported);
+        }
+        Ok(if refused > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+
+    /// Two files of one name would have rows of the same ids.
+    fn check_sources(&self) -> Result<()> {
+        let names: Vec<String> = self.files.iter().map(|file| self.source_of(file)).collect();
+        let twice = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name));
+        match twice {
+            Some((_, name)) if self.id.is_none() => Err(failure(
+                format!("two files are called {name:?}: their lines would have the same ids"),
+                "import them one at a time, each with a --source of its own, or name a column with --id",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a file is called in ids. Without its folder: the same file elsewhere is the same file.
+    fn source_of(&self, file: &std::path::Path) -> String {
+        let own = || file.file_name().map_or_else(|| "-".into(), |name| name.to_string_lossy().into_owned());
+        self.source.clone().unwrap_or_else(own)
+    }
+
+    async fn import(&self, store: &Sqlite) -> Result<Imported> {
+        let (catalog, is_new) = self.find_or_make(store).await?;
+        let mut options = Options::new();
+        let mut work = Work {
+            store,
+            catalog,
+            all: load(store, catalog, None).await.map_err(explained)?,
+            waiting: None,
+            imported: Imported::default(),
+        };
+        let read = Arc::new(AtomicU64::new(0));
+        let total = self
+            .files
+            .iter()
+            .map(|path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|own| own.len()))
+            .sum();
+        let progress = Progress::reading(Arc::clone(&read), total);
+        let mut skipped = Vec::new();
+        for path in &self.files {
+            let source = Source::open_counted(path, &read)?;
+            let name = self.source_of(path);
+            let rows = Rows::new(source, &self.read_settings())?;
+            let reading = Reading {
+                file: path.display().to_string(),
+                source: (name != "-").then_some(name),
+                catalog,
+                declinable: self.declinable,
+                context_column: self.context.clone(),
+                now: now(),
+            };
+            self.rows(rows, &reading, &mut options, &mut work, &mut skipped).await?;
+        }
+        work.answered().await?;
+        drop(progress);
+        crate::input::warn_of_skipped(skipped.len() as u64, &skipped[..skipped.len().min(MOST_TOLD)]);
+        let mut imported = work.imported;
+        imported.left_out = skipped.len() as u64;
+        let _progress = Progress::working("putting folds aside");
+        self.put_aside(store, catalog, work.all).await?;
+        self.add_options(store, catalog, is_new, &options, &mut imported).await?;
+        imported.seq = store.head().await.map_err(explained)?.seq;
+        Ok(imported)
+    }
+
+    fn read_settings(&self) -> ReadSettings {
+        let or = |own: &Option<String>, usual: &str| own.clone().unwrap_or_else(|| usual.to_owned());
+        ReadSettings {
+            presented: self.columns.presented.clone(),
+            chosen: self.columns.chosen.clone(),
+            separator: self.separator.clone(),
+            group: None,
+            details: true,
+            also: vec![or(&self.context, "context"), or(&self.id, "id"), "kind".into(), "declinable".into()],
+        }
+    }
+
+    async fn rows(
+        &self,
+        mut rows: Rows,
+        reading: &Reading,
+        options: &mut Options,
+        work: &mut Work<'_>,
+        skipped: &mut Vec<String>,
+    ) -> Result<()> {
+        let mut row = Row::default();
+        let (mut entries, mut places) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
+        loop {
+            let found = match rows.read(options, &mut row) {
+                Ok(false) => break,
+                Ok(true) => reading.entries(options, &row, &mut entries, &mut places),
+                Err(error) if error.is_of_row() && self.skip_bad => Err(error.into()),
+                Err(error) => Err(error.into()),
+            };
+            match found {
+                Ok(()) => work.imported.rows += 1,
+                Err(error) if self.skip_bad && is_of_row(&error) => skipped.push(error.to_string()),
+                Err(error) => {
+                    // What came before it is recorded, as is said.
+                    work.send(std::mem::take(&mut entries), std::mem::take(&mut places), reading).await?;
+                    work.answered().await?;
+                    return Err(error);
+                }
+            }
+            if entries.len() >= TOGETHER {
+                work.send(std::mem::take(&mut entries), std::mem::take(&mut places), reading).await?;
+            }
+        }
+        work.send(entries, places, reading).await
+    }
+
+    async fn find_or_make(&self, store: &Sqlite) -> Result<(CatalogId, bool)> {
+        let known = store.settings().await.map_err(explained)?.catalogs;
+        if let Some(found) = known.iter().find(|catalog| catalog.name == self.catalog) {
+            return Ok((found.id, false));
+        }
+        let change = Change::Catalog { name: self.catalog.clone(), settings: "{}".into(), expected: None };
+        match store.change(change).await.map_err(explained)? {
+            Changed::Done { catalog: Some(id), .. } => Ok((id, true)),
+            other => Err(failure(format!("the catalog could not be made: {other:?}"), "run it again")),
+        }
+    }
+
+    async fn put_aside(&self, store: &Sqlite, catalog: CatalogId, mut all: Fold) -> Result<()> {
+        catch_up(store, catalog, None, &mut all).await.map_err(explained)?;
+        let mut kept = vec![(SnapshotKey::all(catalog), Snapshot::of(&all))];
+        for context in store.long_tails(catalog, LONG_TAIL).await.map_err(explained)? {
+            let fold = load(store, catalog, Some(&context)).await.map_err(explained)?;
+            kept.push((SnapshotKey::new(catalog, Some(&context)), Snapshot::of(&fold)));
+            if kept.len() >= SNAPSHOTS {
+                store.put_snapshots(std::mem::take(&mut kept)).await.map_err(explained)?;
+            }
+        }
+        store.put_snapshots(kept).await.map_err(explained)
+    }
+
+    /// Options of rows that the catalog does not have: added to a new one, or where it is asked for; else only counted.
+    async fn add_options(
+        &self,
+        store: &Sqlite,
+        catalog: CatalogId,
+        is_new: bool,
+        options: &Options,
+        imported: &mut Imported,
+    ) -> Result<()> {
+        let known = store.options(catalog).await.map_err(explained)?;
+        let known: std::collections::HashSet<&str> = known.iter().map(|option| option.name.as_str()).collect();
+        let unknown: Vec<&str> = options.iter().map(|(_, name)| name).filter(|name| !known.contains(name)).collect();
+        if !(is_new || self.add_options) {
+            imported.options_unknown = unknown.len();
+            return Ok(());
+        }
+        imported.options_added = unknown.len();
+        if !unknown.is_empty() {
+            let options = unknown.into_iter().map(OptionChange::plain).collect();
+            store.change(Change::Options { catalog, options, expected: None }).await.map_err(explained)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&self, imported: &Imported) {
+        let Imported { rows, recorded, repeated, conflicts, erased, options_added, options_unknown, seq, .. } = imported;
+        let number = |value: u64| count(value as f64);
+        println!("{} rows: {} choices recorded, {} were there before", number(*rows), number(*recorded), number(*repeated));
+        if conflicts + erased > 0 {
+            println!(
+                "{} not recorded: {} under an id that holds something else, {} erased before",
+                number(conflicts + erased),
+                number(*conflicts),
+                number(*erased)
+            );
+        }
+        if *options_added > 0 {
+            println!("{} options added to catalog {}", number(*options_added as u64), self.catalog);
+        }
+        if *options_unknown > 0 {
+            println!(
+                "{} options are not in catalog {}: they count and are not presented (--add-options adds them)",
+                number(*options_unknown as u64),
+                self.catalog
+            );
+        }
+        println!("{}: the log ends at position {}", self.database.path().display(), number(*seq));
+    }
+}
+
+/// Whether the next row may be good.
+fn is_of_row(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<unloop_data::ReadError>().is_none_or(unloop_data::ReadError::is_of_row)
+}
+
+/// Rows on their way: while one batch is written, the next is read.
+struct Work<'a> {
+    store: &'a Sqlite,
+    catalog: CatalogId,
+    /// Folded on the way, so that nobody has to read all of it again.
+    all: Fold,
+    waiting: Option<(Answer<'a, Vec<Appended>>, Vec<Where>, String)>,
+    imported: Imported,
+}
+
+impl Work<'_> {
+    async fn send(&mut self, entries: Vec<Entry>, places: Vec<Where>, reading: &Reading) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let answer = self.store.append(entries);
+        let before = self.waiting.replace((answer, places, reading.file.clone()));
+        self.take(before).await?;
+        catch_up(self.store, self.catalog, None, &mut self.all).await.map_err(explained)
+    }
+
+    async fn answered(&mut self) -> Result<()> {
+        let last = self.waiting.take();
+        self.take(last).await
+    }
+
+    async fn take(&mut self, waiting: Option<(Answer<'_, Vec<Appended>>, Vec<Where>, String)>) -> Result<()> {
+        let Some((answer, places, file)) = waiting else { return Ok(()) };
+        let answers = answer.await.map_err(explained)?;
+        for (answer, place) in answers.into_iter().zip(places) {
+            let why = match answer {
+                Appended::Recorded { .. } => {
+                    self.imported.recorded += 1;
+                    continue;
+                }
+                Appended::Repeated { .. } => {
+                    self.imported.repeated += 1;
+                    continue;
+                }
+                Appended::Gone { seq } => {
+                    self.imported.erased += 1;
+                    format!("was erased (position {seq})")
+                }
+                Appended::Conflict { seq, .. } => {
+                    self.imported.conflicts += 1;
+                    format!("is recorded with another content (position {seq})")
+                }
+                Appended::Unknown => "is not there".into(),
+            };
+            if self.imported.told.len() < MOST_TOLD {
+                self.imported.told.push(format!("{file}, line {}: id {:?} {why}", place.line, place.id));
+            }
+        }
+        Ok(())
+    }
+}
