@@ -150,53 +150,66 @@ impl Fold {
         Ok(())
     }
 
-    /// Counts in an order of their own, whatever the order of the log: names ascending with y, then sets of names with μ.
-    pub(crate) fn canonical(&self) -> Canonical {
-        let name = |option: OptionId| self.options.name(option).unwrap_or_default().to_owned();
+    /// Counts in an order of their own, whatever the order of the log: names ascending with y, then sets of places among the names with μ.
+    pub(crate) fn canonical(&self) -> Canonical<'_> {
         let shown = self.statistics.shown();
         // An option that only withdrawn events held is none.
         let counted = |option: OptionId| shown.get(option.index()).is_some_and(|&count| count > 0.0);
-        let mut chosen: Vec<(String, f64)> = (self.options.iter().filter(|&(option, _)| counted(option)))
-            .map(|(option, own)| (own.to_owned(), self.statistics.chosen(option)))
-            .collect();
-        chosen.sort_by(|x, y| x.0.cmp(&y.0));
-        let mut presented: Vec<(Vec<String>, f64)> = self
-            .statistics
-            .iter()
-            .map(|(members, count)| {
-                let mut names: Vec<String> = members.iter().map(|&option| name(option)).collect();
-                names.sort();
-                (names, count)
-            })
-            .collect();
-        presented.sort_by(|x, y| x.0.cmp(&y.0));
-        Canonical { chosen, presented }
+        let mut named: Vec<(&str, OptionId)> =
+            self.options.iter().filter(|&(option, _)| counted(option)).map(|(option, name)| (name, option)).collect();
+        named.sort_unstable();
+        let mut places = vec![0_u32; self.options.len()];
+        named.iter().zip(0..).for_each(|((_, option), place)| places[option.index()] = place);
+        // End to end: there may be millions of sets.
+        let mut members: Vec<u32> = Vec::with_capacity(self.statistics.iter().map(|(set, _)| set.len()).sum());
+        let mut sets: Vec<(u32, u32, f64)> = Vec::with_capacity(self.statistics.distinct());
+        for (set, count) in self.statistics.iter() {
+            let start = members.len();
+            members.extend(set.iter().map(|option| places[option.index()]));
+            members[start..].sort_unstable();
+            sets.push((start as u32, set.len() as u32, count));
+        }
+        let of = |&(start, length, _): &(u32, u32, f64)| &members[start as usize..(start + length) as usize];
+        sets.sort_unstable_by(|x, y| of(x).cmp(of(y)));
+        let chosen = named.into_iter().map(|(name, option)| (name, self.statistics.chosen(option))).collect();
+        Canonical { chosen, members, sets }
     }
 
     /// A digest of the counts: equal for equal counts, to the bit, however they came about.
     pub fn digest(&self) -> [u8; 32] {
-        let Canonical { chosen, presented } = self.canonical();
+        let canonical = self.canonical();
         let mut hasher = Hasher::new();
-        let text = |hasher: &mut Hasher, name: &str| {
+        hasher.update(&(canonical.chosen.len() as u64).to_le_bytes());
+        for (name, count) in &canonical.chosen {
             hasher.update(&(name.len() as u64).to_le_bytes());
             hasher.update(name.as_bytes());
-        };
-        for (name, count) in &chosen {
-            text(&mut hasher, name);
             hasher.update(&count.to_bits().to_le_bytes());
         }
-        for (names, count) in &presented {
-            hasher.update(&(names.len() as u64).to_le_bytes());
-            names.iter().for_each(|name| text(&mut hasher, name));
-            hasher.update(&count.to_bits().to_le_bytes());
+        let mut bytes = Vec::new();
+        for (places, count) in canonical.presented() {
+            bytes.clear();
+            bytes.extend((places.len() as u64).to_le_bytes());
+            places.iter().for_each(|place| bytes.extend(place.to_le_bytes()));
+            bytes.extend(count.to_bits().to_le_bytes());
+            hasher.update(&bytes);
         }
         *hasher.finalize().as_bytes()
     }
 }
 
-/// Counts by name, in order.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Canonical {
-    pub(crate) chosen: Vec<(String, f64)>,
-    pub(crate) presented: Vec<(Vec<String>, f64)>,
+/// Counts in order.
+pub(crate) struct Canonical<'a> {
+    /// Names, with how often each was chosen.
+    pub(crate) chosen: Vec<(&'a str, f64)>,
+    /// Places among the names, set after set.
+    members: Vec<u32>,
+    /// Where each set begins, its size, and how often it was presented.
+    sets: Vec<(u32, u32, f64)>,
+}
+
+impl Canonical<'_> {
+    /// Sets of places among the names, with how often each was presented.
+    pub(crate) fn presented(&self) -> impl ExactSizeIterator<Item = (&[u32], f64)> {
+        self.sets.iter().map(|&(start, length, count)| (&self.members[start as usize..(start + length) as usize], count))
+    }
 }

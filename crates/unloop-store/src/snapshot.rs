@@ -1,6 +1,7 @@
 //! A fold as bytes: a cache, with its position, its version and a checksum. A bad one is made again from the log.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 use unloop::{OptionId, Options, Statistics};
 
@@ -11,13 +12,38 @@ const VERSION: u8 = 1;
 /// Bytes of the checksum at the end.
 const CHECKSUM: usize = 16;
 
-#[derive(Serialize, Deserialize)]
-struct Parts {
+/// What is in one, in this order: the position; names ascending, with how often each was chosen; sets of places among the names, with how often
+/// each was presented.
+#[derive(Deserialize)]
+struct Parts<'a> {
     position: u64,
-    /// Names ascending, with how often each was chosen.
-    chosen: Vec<(String, f64)>,
-    /// Sets of places among the names, with how often each was presented.
+    #[serde(borrow)]
+    chosen: Vec<(&'a str, f64)>,
     presented: Vec<(Vec<u32>, f64)>,
+}
+
+/// The same to be written, without a copy of it.
+struct Written<'a> {
+    position: u64,
+    canonical: &'a Canonical<'a>,
+}
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut parts = serializer.serialize_struct("Parts", 3)?;
+        parts.serialize_field("position", &self.position)?;
+        parts.serialize_field("chosen", &self.canonical.chosen)?;
+        parts.serialize_field("presented", &Sets(self.canonical))?;
+        parts.end()
+    }
+}
+
+struct Sets<'a>(&'a Canonical<'a>);
+
+impl Serialize for Sets<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.presented())
+    }
 }
 
 /// Bytes that are no snapshot.
@@ -43,13 +69,11 @@ pub enum SnapshotError {
 
 /// A fold as bytes: the same for the same counts, whoever writes it.
 pub fn encode(fold: &Fold) -> Vec<u8> {
-    let Canonical { chosen, presented } = fold.canonical();
-    let place = |name: &String| chosen.binary_search_by(|(own, _)| own.cmp(name)).unwrap_or(0) as u32;
-    let presented = presented.iter().map(|(names, count)| (names.iter().map(place).collect(), *count)).collect();
-    let parts = Parts { position: fold.position(), presented, chosen };
+    let canonical = fold.canonical();
+    let written = Written { position: fold.position(), canonical: &canonical };
     let mut bytes = vec![VERSION];
     // Into memory: nothing can fail.
-    bytes.extend(postcard::to_allocvec(&parts).unwrap_or_default());
+    bytes = postcard::to_extend(&written, bytes).unwrap_or_default();
     let sum = blake3::hash(&bytes);
     bytes.extend_from_slice(&sum.as_bytes()[..CHECKSUM]);
     bytes
@@ -70,7 +94,7 @@ pub fn decode(bytes: &[u8]) -> Result<Fold, SnapshotError> {
     if blake3::hash(body).as_bytes()[..CHECKSUM] != *sum {
         return Err(SnapshotError::Checksum);
     }
-    let parts: Parts = postcard::from_bytes(&body[1..]).map_err(|error| content(&error))?;
+    let parts: Parts<'_> = postcard::from_bytes(&body[1..]).map_err(|error| content(&error))?;
     let mut options = Options::new();
     for (name, _) in &parts.chosen {
         options.intern(name).map_err(|error| content(&error))?;

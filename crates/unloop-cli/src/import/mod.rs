@@ -2,6 +2,7 @@
 
 mod entries;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use serde::Serialize;
 use unloop::Options;
 use unloop_data::{ReadSettings, Row, Rows, Source};
 use unloop_store::{
-    Answer, Appended, CatalogId, Change, Changed, Entry, Fold, OptionChange, Snapshot, SnapshotKey, Sqlite, Store, catch_up,
-    check_catalog_name, load,
+    Answer, Appended, CatalogId, Change, Changed, Entry, OptionChange, Snapshot, SnapshotKey, Sqlite, Store, check_catalog_name,
+    load,
 };
 
 use crate::database::{Database, explained, now, wait};
@@ -90,8 +91,9 @@ Exit codes:
   1  done, but for rows under ids that hold something else, or were erased
   2  it could not run; rows before the one named are recorded";
 
-/// Rows of one transaction.
+/// Rows sent at a time, and how often before the first is answered: these share a transaction.
 const TOGETHER: usize = 4_096;
+const MOST_WAITING: usize = 32;
 /// Contexts with as many events that no snapshot has get one, so that they load at once.
 const LONG_TAIL: u64 = 257;
 /// Snapshots of one transaction.
@@ -160,13 +162,7 @@ impl Import {
     async fn import(&self, store: &Sqlite) -> Result<Imported> {
         let (catalog, is_new) = self.find_or_make(store).await?;
         let mut options = Options::new();
-        let mut work = Work {
-            store,
-            catalog,
-            all: load(store, catalog, None).await.map_err(explained)?,
-            waiting: None,
-            imported: Imported::default(),
-        };
+        let mut work = Work { store, waiting: VecDeque::new(), imported: Imported::default() };
         let read = Arc::new(AtomicU64::new(0));
         let total = self
             .files
@@ -195,7 +191,7 @@ impl Import {
         let mut imported = work.imported;
         imported.left_out = skipped.len() as u64;
         let _progress = Progress::working("putting folds aside");
-        self.put_aside(store, catalog, work.all).await?;
+        self.put_aside(store, catalog).await?;
         self.add_options(store, catalog, is_new, &options, &mut imported).await?;
         imported.seq = store.head().await.map_err(explained)?.seq;
         Ok(imported)
@@ -259,9 +255,10 @@ impl Import {
         }
     }
 
-    async fn put_aside(&self, store: &Sqlite, catalog: CatalogId, mut all: Fold) -> Result<()> {
-        catch_up(store, catalog, None, &mut all).await.map_err(explained)?;
-        let mut kept = vec![(SnapshotKey::all(catalog), Snapshot::of(&all))];
+    /// Makes snapshots, so that whoever opens it need not fold all of it.
+    async fn put_aside(&self, store: &Sqlite, catalog: CatalogId) -> Result<()> {
+        let all = Snapshot::of(&load(store, catalog, None).await.map_err(explained)?);
+        let mut kept = vec![(SnapshotKey::all(catalog), all)];
         for context in store.long_tails(catalog, LONG_TAIL).await.map_err(explained)? {
             let fold = load(store, catalog, Some(&context)).await.map_err(explained)?;
             kept.push((SnapshotKey::new(catalog, Some(&context)), Snapshot::of(&fold)));
@@ -327,13 +324,10 @@ fn is_of_row(error: &anyhow::Error) -> bool {
     error.downcast_ref::<unloop_data::ReadError>().is_none_or(unloop_data::ReadError::is_of_row)
 }
 
-/// Rows on their way: while one batch is written, the next is read.
+/// Rows on their way: while some are written, the next are read.
 struct Work<'a> {
     store: &'a Sqlite,
-    catalog: CatalogId,
-    /// Folded on the way, so that nobody has to read all of it again.
-    all: Fold,
-    waiting: Option<(Answer<'a, Vec<Appended>>, Vec<Where>, String)>,
+    waiting: VecDeque<(Answer<'a, Vec<Appended>>, Vec<Where>, String)>,
     imported: Imported,
 }
 
@@ -342,19 +336,22 @@ impl Work<'_> {
         if entries.is_empty() {
             return Ok(());
         }
-        let answer = self.store.append(entries);
-        let before = self.waiting.replace((answer, places, reading.file.clone()));
-        self.take(before).await?;
-        catch_up(self.store, self.catalog, None, &mut self.all).await.map_err(explained)
+        self.waiting.push_back((self.store.append(entries), places, reading.file.clone()));
+        while self.waiting.len() > MOST_WAITING {
+            self.take().await?;
+        }
+        Ok(())
     }
 
     async fn answered(&mut self) -> Result<()> {
-        let last = self.waiting.take();
-        self.take(last).await
+        while !self.waiting.is_empty() {
+            self.take().await?;
+        }
+        Ok(())
     }
 
-    async fn take(&mut self, waiting: Option<(Answer<'_, Vec<Appended>>, Vec<Where>, String)>) -> Result<()> {
-        let Some((answer, places, file)) = waiting else { return Ok(()) };
+    async fn take(&mut self) -> Result<()> {
+        let Some((answer, places, file)) = self.waiting.pop_front() else { return Ok(()) };
         let answers = answer.await.map_err(explained)?;
         for (answer, place) in answers.into_iter().zip(places) {
             let why = match answer {

@@ -91,7 +91,8 @@ pub struct Sqlite {
     /// Notes that wait.
     pending: Arc<AtomicUsize>,
     reader: Option<Sender<Reading>>,
-    threads: Vec<JoinHandle<()>>,
+    writing: Option<JoinHandle<()>>,
+    readers: Vec<JoinHandle<()>>,
     /// Held as long as this process appends.
     _lock: Option<File>,
 }
@@ -146,15 +147,16 @@ impl Sqlite {
             std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|error| problem(&error))
         };
         let own = Arc::clone(&pending);
-        let mut threads = vec![spawn("unloop-writer", Box::new(move || Writer::new(writing, own, unemptied).run(&messages)))?];
+        let thread = spawn("unloop-writer", Box::new(move || Writer::new(writing, own, unemptied).run(&messages)))?;
         let (reader, jobs) = channel::<Reading>();
         let jobs = Arc::new(Mutex::new(jobs));
+        let mut readers = Vec::new();
         for _ in 0..READERS {
             let connection = connect(path, &file, settings)?;
             connection.pragma_update(None, "query_only", true).map_err(|error| problem(&error))?;
             let jobs = Arc::clone(&jobs);
             let next = move || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
-            threads.push(spawn(
+            readers.push(spawn(
                 "unloop-reader",
                 Box::new(move || {
                     while let Some(job) = next() {
@@ -164,7 +166,7 @@ impl Sqlite {
             )?);
         }
         let (writer, reader, path) = (Some(writer), Some(reader), path.to_owned());
-        Ok(Self { file, path, settings, opening, writer, pending, reader, threads, _lock: lock })
+        Ok(Self { file, path, settings, opening, writer, pending, reader, writing: Some(thread), readers, _lock: lock })
     }
 
     /// What was found when it was opened.
@@ -210,11 +212,12 @@ fn wait<'a, T: Send + 'a>(sent: bool, answer: oneshot::Receiver<Result<T, StoreE
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        // Without senders the threads end, after what waits is done.
-        drop((self.writer.take(), self.reader.take()));
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
+        // Without senders the threads end, after what waits is done. The writer last: whoever closes last copies the write-ahead log into the
+        // database, and two that close at once leave it to each other.
+        drop(self.reader.take());
+        self.readers.drain(..).for_each(|thread| drop(thread.join()));
+        drop(self.writer.take());
+        let _ = self.writing.take().map(JoinHandle::join);
     }
 }
 
