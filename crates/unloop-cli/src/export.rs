@@ -148,7 +148,7 @@ fn write_event(writer: &mut Writer<impl Write>, event: &Event) -> std::io::Resul
     let (chosen, tied): (&[String], &[String]) = match &body.outcome {
         Outcome::Chosen(own) => (own, &[]),
         Outcome::Tied(own) => (&[], own),
-        Outcome::None(_) => (&[], &[]),
+        Outcome::None => (&[], &[]),
     };
     let time = Timestamp::from_millisecond(event.time).map_or_else(|_| event.time.to_string(), |time| time.to_string());
     let declinable = if body.declinable { "true" } else { "" };

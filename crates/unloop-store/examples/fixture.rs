@@ -33,7 +33,7 @@ async fn fill(store: &Sqlite) -> Result<(), StoreError> {
         let plain = Body::chosen(&[menu[i % 4], menu[(i + 1) % 4], menu[(i + 2) % 4]], menu[(i + i / 7) % 4]);
         let body = match i % 5 {
             3 => Body { outcome: Outcome::Tied(plain.presented[..2].to_vec()), weight: 0.5, ..plain },
-            4 => Body { outcome: Outcome::None(true), declinable: i % 2 == 0, ..plain },
+            4 => Body { outcome: Outcome::None, declinable: i % 2 == 0, ..plain },
             _ => Body { outcome: Outcome::Chosen(vec![plain.presented[i % 3].clone()]), ..plain },
         };
         let context = ["ada", "bob", "cy"].get(i % 4).copied();

@@ -81,40 +81,61 @@ pub(crate) struct Pushed<'a> {
     pub(crate) kind: Kind,
     pub(crate) id: &'a str,
     pub(crate) body: Option<&'a Body>,
+    /// The same as JSON, where somebody has made it already.
+    pub(crate) text: Option<&'a str>,
     pub(crate) time: i64,
 }
 
+/// An entry that was checked, with what takes time to make: whoever appends makes it, not the one thread that writes.
+pub(crate) struct Prepared {
+    entry: Entry,
+    /// The id under which it is kept.
+    key: String,
+    /// Its body as JSON.
+    text: String,
+}
+
 /// Refuses entries that are none, before anything is done, and makes bodies what the log keeps: weights rounded, imports with what they are called.
-pub(crate) fn prepare(entries: &mut [Entry]) -> Result<(), StoreError> {
-    for (i, entry) in entries.iter_mut().enumerate() {
+pub(crate) fn prepare(entries: Vec<Entry>) -> Result<Vec<Prepared>, StoreError> {
+    let prepare = |(i, mut entry): (usize, Entry)| {
         let refuse = |error| StoreError::Body { place: i + 1, error };
         if let Some(context) = &entry.context {
             check_context(context).map_err(refuse)?;
         }
         entry.what.check().map_err(refuse)?;
-        match &mut entry.what {
-            What::Choice { body, .. } => (body.weight, body.source) = (rounded(body.weight), None),
-            What::Import { body, id } => (body.weight, body.source) = (rounded(body.weight), Some(id.clone())),
-            What::Withdrawal { .. } => {}
-        }
-    }
-    Ok(())
+        let (key, body) = match &mut entry.what {
+            What::Choice { body, id } => {
+                (body.weight, body.source) = (rounded(body.weight), None);
+                (id.clone(), Some(body))
+            }
+            What::Import { body, id } => {
+                (body.weight, body.source) = (rounded(body.weight), Some(id.clone()));
+                (import_key(id), Some(body))
+            }
+            What::Withdrawal { of: Kind::Import, id } => (import_key(id), None),
+            What::Withdrawal { id, .. } => (id.clone(), None),
+        };
+        // Into memory: nothing can fail.
+        let text = body.map(|body| serde_json::to_string(body).unwrap_or_default()).unwrap_or_default();
+        Ok(Prepared { entry, key, text })
+    };
+    entries.into_iter().enumerate().map(prepare).collect()
 }
 
 /// Appends an entry, or says what is there.
-pub(crate) fn append(log: &mut impl Transaction, entry: &Entry) -> Result<Appended, StoreError> {
-    let Entry { catalog, context, what, time } = entry;
+pub(crate) fn append(log: &mut impl Transaction, prepared: &Prepared) -> Result<Appended, StoreError> {
+    let Prepared { entry: Entry { catalog, context, what, time }, key: own, .. } = prepared;
     match what {
-        What::Choice { id, body } => record(log, entry, Kind::Choice, id, body),
-        What::Import { id, body } => record(log, entry, Kind::Import, &import_key(id), body),
-        What::Withdrawal { of, id } => {
-            let own = if *of == Kind::Import { import_key(id) } else { id.clone() };
-            let Some(found) = log.find(*catalog, *of, &own)? else { return Ok(Appended::Unknown) };
+        What::Choice { body, .. } => record(log, prepared, Kind::Choice, body),
+        What::Import { body, .. } => record(log, prepared, Kind::Import, body),
+        What::Withdrawal { of, .. } => {
+            let Some(found) = log.find(*catalog, *of, own)? else { return Ok(Appended::Unknown) };
             let Some(body) = found.body else { return Ok(Appended::Gone { seq: found.seq }) };
             let key = format!("{}:{own}", of.name());
             // All that its fold needs: what it takes back, and from whom.
             let context = found.context.as_deref().or(context.as_deref());
-            let pushed = Pushed { catalog: *catalog, context, kind: Kind::Withdrawal, id: &key, body: Some(&body), time: *time };
+            let (kind, body_of) = (Kind::Withdrawal, Some(&body));
+            let pushed = Pushed { catalog: *catalog, context, kind, id: &key, body: body_of, text: None, time: *time };
             if let Some(seq) = log.push(pushed)? {
                 return Ok(Appended::Recorded { seq });
             }
@@ -124,9 +145,10 @@ pub(crate) fn append(log: &mut impl Transaction, entry: &Entry) -> Result<Append
     }
 }
 
-fn record(log: &mut impl Transaction, entry: &Entry, kind: Kind, id: &str, body: &Body) -> Result<Appended, StoreError> {
-    let pushed =
-        Pushed { catalog: entry.catalog, context: entry.context.as_deref(), kind, id, body: Some(body), time: entry.time };
+fn record(log: &mut impl Transaction, prepared: &Prepared, kind: Kind, body: &Body) -> Result<Appended, StoreError> {
+    let Prepared { entry, key: id, text } = prepared;
+    let (context, text) = (entry.context.as_deref(), Some(text.as_str()));
+    let pushed = Pushed { catalog: entry.catalog, context, kind, id, body: Some(body), text, time: entry.time };
     // Nearly all are new: they are put in without a look.
     if let Some(seq) = log.push(pushed)? {
         return Ok(Appended::Recorded { seq });
@@ -174,7 +196,7 @@ pub(crate) fn erase(
         log.revise()?;
     }
     let id = (log.seq() + 1).to_string();
-    log.push(Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, body: None, time })
+    log.push(Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, body: None, text: None, time })
 }
 
 /// The snapshot of a catalog without a context; none if it is bad and has to be folded again.

@@ -137,7 +137,7 @@ impl Fold {
                 equal_parts(&ids(&names), weight).collect()
             }
             // Nothing chosen where that was no option: recorded, and counts for nothing.
-            Outcome::None(_) => none.map(|none| (none, weight)).into_iter().collect(),
+            Outcome::None => none.map(|none| (none, weight)).into_iter().collect(),
         };
         for (option, part) in parts {
             let counted = if sign > 0.0 {

@@ -61,7 +61,7 @@ impl Transaction for State {
     }
 
     fn push(&mut self, event: Pushed<'_>) -> Result<Option<u64>, StoreError> {
-        let Pushed { catalog, context, kind, id, body, time } = event;
+        let Pushed { catalog, context, kind, id, body, time, .. } = event;
         if self.places.contains_key(&(catalog, kind, id.to_owned())) {
             return Ok(None);
         }
@@ -191,12 +191,13 @@ fn ready<'a, T: Send + 'a>(value: Result<T, StoreError>) -> Answer<'a, T> {
 }
 
 impl Store for Memory {
-    fn append(&self, mut entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
-        if let Err(error) = decide::prepare(&mut entries) {
-            return ready(Err(error));
-        }
+    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
+        let prepared = match decide::prepare(entries) {
+            Ok(prepared) => prepared,
+            Err(error) => return ready(Err(error)),
+        };
         let mut state = self.lock();
-        ready(entries.iter().map(|entry| decide::append(&mut *state, entry)).collect())
+        ready(prepared.iter().map(|entry| decide::append(&mut *state, entry)).collect())
     }
 
     fn head(&self) -> Answer<'_, Head> {

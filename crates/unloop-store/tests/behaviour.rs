@@ -580,7 +580,7 @@ fn a_backup_is_whole() {
 /// Files of older formats are brought up to date, and lose nothing. They were written by `examples/fixture.rs` as it was then.
 #[test]
 fn older_formats_are_opened() {
-    const DIGEST: &str = "fd6cc1612cbd9dfff6a49c6389f0d5ecbeddb79ce11b0c507ddb9af86f1a0d87";
+    const DIGEST: &str = "a50e3f6580836459315a0076ca00366b7c09327ffd38fe5707d9dcb97580b70c";
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     for format in 1..=2 {
         let folder = folder();

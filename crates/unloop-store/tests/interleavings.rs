@@ -149,7 +149,7 @@ impl Case {
         let some = presented[..rng.random_range(1..=size)].to_vec();
         let outcome = match rng.random_range(0..6) {
             0 => Outcome::Tied(some),
-            1 => Outcome::None(true),
+            1 => Outcome::None,
             2 => Outcome::Chosen(some),
             _ => Outcome::Chosen(vec![presented[rng.random_range(0..size)].clone()]),
         };

@@ -94,7 +94,7 @@ impl Reading {
             return Ok(());
         }
         let outcome = match &row.answer {
-            Answer::Nothing => Outcome::None(true),
+            Answer::Nothing => Outcome::None,
             Answer::Chosen(option) => Outcome::Chosen(names(options, &[*option])),
             Answer::Several(chosen) => Outcome::Chosen(names(options, chosen)),
             Answer::Tied(tied) => Outcome::Tied(names(options, tied)),

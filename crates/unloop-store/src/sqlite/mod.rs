@@ -39,7 +39,7 @@ const CHECKPOINT: i64 = 16_384;
 /// Threads that read: somebody who reads much does not keep others from the head.
 const READERS: usize = 2;
 /// Pages that the writer keeps in memory at most, in KiB: imports put hashes all over an index.
-const WRITER_CACHE: i64 = 64 * 1_024;
+const WRITER_CACHE: i64 = 128 * 1_024;
 
 /// How hard a commit is pressed onto the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -222,10 +222,11 @@ impl Drop for Sqlite {
 }
 
 impl Store for Sqlite {
-    fn append(&self, mut entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
-        if let Err(error) = decide::prepare(&mut entries) {
-            return refuse(error);
-        }
+    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
+        let entries = match decide::prepare(entries) {
+            Ok(prepared) => prepared,
+            Err(error) => return refuse(error),
+        };
         let size = entries.len();
         let work = move |log: &mut Log<'_>| entries.iter().map(|entry| decide::append(log, entry)).collect();
         self.ask_appender(|reply| Box::new(Job::new(work, |done, _| done, reply).of_size(size)))

@@ -34,7 +34,7 @@ pub(super) fn events(connection: &Connection, selection: &Selection) -> Result<V
         (_, Some(_)) => format!(
             "SELECT {COLUMNS} FROM events WHERE seq > ?1 AND catalog = ?3 AND context = ?4 \
              UNION ALL \
-             SELECT {COLUMNS} FROM events WHERE +seq > ?1 AND catalog = ?3 AND kind = 'erasure' \
+             SELECT {COLUMNS} FROM events WHERE seq > ?1 AND catalog = ?3 AND kind = 'erasure' \
              ORDER BY seq LIMIT ?2"
         ),
     };

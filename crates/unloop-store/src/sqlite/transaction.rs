@@ -1,5 +1,7 @@
 //! The tables inside a transaction.
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::reading::{catalog_of, key, parse, snapshot_of};
@@ -101,11 +103,15 @@ impl Transaction for Log<'_> {
     }
 
     fn push(&mut self, event: Pushed<'_>) -> Result<Option<u64>, StoreError> {
-        let Pushed { catalog, context, kind, id, body, time } = event;
+        let Pushed { catalog, context, kind, id, body, text, time } = event;
         let seq = number(self.head.seq + 1)?;
-        let body = body.map(serde_json::to_string).transpose().map_err(|error| broken_by(&error.to_string()))?;
+        let body = match (text, body) {
+            (Some(text), _) => Some(Cow::Borrowed(text)),
+            (None, Some(body)) => Some(serde_json::to_string(body).map_err(|error| broken_by(&error.to_string()))?.into()),
+            (None, None) => None,
+        };
         let text = "INSERT INTO events (seq, catalog, context, kind, id, body, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-                    ON CONFLICT (catalog, kind, id) DO NOTHING";
+                    ON CONFLICT (id, kind, catalog) DO NOTHING";
         let put = self.execute(text, params![seq, catalog.0, context, kind.name(), id, body, time])?;
         self.head.seq += put as u64;
         self.erased |= kind == Kind::Erasure;
@@ -171,7 +177,7 @@ impl Transaction for Log<'_> {
 
     fn last_erasure(&mut self, catalog: CatalogId) -> Result<u64, StoreError> {
         // By the index of kinds: erasures are few.
-        let text = "SELECT max(+seq) FROM events WHERE catalog = ?1 AND kind = 'erasure'";
+        let text = "SELECT max(seq) FROM events WHERE catalog = ?1 AND kind = 'erasure'";
         Ok(self.one(text, params![catalog.0], |row| row.get::<_, Option<i64>>(0))?.flatten().unwrap_or(0) as u64)
     }
 

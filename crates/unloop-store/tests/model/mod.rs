@@ -71,7 +71,7 @@ impl Model {
             set.sort();
             let parts: Vec<(String, i64)> = match &body.outcome {
                 Outcome::Chosen(names) => names.iter().map(|name| (name.clone(), weight)).collect(),
-                Outcome::None(_) => body.declinable.then(|| (NO_CHOICE.to_string(), weight)).into_iter().collect(),
+                Outcome::None => body.declinable.then(|| (NO_CHOICE.to_string(), weight)).into_iter().collect(),
                 Outcome::Tied(names) => {
                     let mut names = names.clone();
                     names.sort();
