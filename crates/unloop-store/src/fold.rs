@@ -4,7 +4,7 @@ use blake3::Hasher;
 use unloop::{OptionId, Options, Statistics, equal_parts};
 
 use crate::error::StoreError;
-use crate::event::{Body, Event, Kind, Outcome, rounded};
+use crate::event::{Body, Counted, Event, Kind, Outcome, ReadBody, rounded};
 use crate::settings::NO_CHOICE;
 
 /// Statistics by option names, up to a position of the log.
@@ -17,6 +17,15 @@ pub struct Fold {
     tail: usize,
     /// Bytes of all names.
     names: usize,
+    /// Room for the options of a presentation.
+    members: Vec<OptionId>,
+}
+
+/// What was picked of a presentation.
+enum Picked<'a, N> {
+    Chosen(&'a [N]),
+    Tied(&'a [N]),
+    Nothing,
 }
 
 /// Bytes that a name takes beside its own: in a list, in a table, in the heap.
@@ -42,13 +51,13 @@ pub enum Applied {
 impl Fold {
     /// Nothing yet.
     pub fn new() -> Self {
-        Self { options: Options::new(), statistics: Statistics::new(0), position: 0, tail: 0, names: 0 }
+        Self { options: Options::new(), statistics: Statistics::new(0), position: 0, tail: 0, names: 0, members: Vec::new() }
     }
 
     /// Put together from parts that were checked.
     pub(crate) fn of_parts(options: Options, statistics: Statistics, position: u64) -> Self {
         let names = options.iter().map(|(_, name)| name.len()).sum();
-        Self { options, statistics, position, tail: 0, names }
+        Self { options, statistics, position, tail: 0, names, members: Vec::new() }
     }
 
     /// Names of options that were ever presented, [`NO_CHOICE`] for choosing nothing.
@@ -97,57 +106,90 @@ impl Fold {
         if event.kind == Kind::Erasure {
             return Ok(Applied::Reload);
         }
-        if let Some(body) = &event.body {
-            let sign = if event.kind == Kind::Withdrawal { -1.0 } else { 1.0 };
-            self.count(body, sign).map_err(|problem| StoreError::Log { seq: event.seq, problem })?;
+        match &event.body {
+            Some(body) => self.take_in(event.seq, event.kind, Counted::Owned(body))?,
+            None => self.advance(event.seq),
         }
-        (self.position, self.tail) = (event.seq, self.tail + 1);
         Ok(Applied::Counted)
+    }
+
+    /// Takes in what an event holds.
+    pub(crate) fn take_in(&mut self, seq: u64, kind: Kind, body: Counted<'_>) -> Result<(), StoreError> {
+        self.count(body, kind != Kind::Withdrawal).map_err(|problem| StoreError::Log { seq, problem })?;
+        (self.position, self.tail) = (seq, self.tail + 1);
+        Ok(())
     }
 
     /// Takes an event back that it holds.
     pub(crate) fn undo(&mut self, kind: Kind, body: &Body) -> Result<(), String> {
-        match kind {
-            Kind::Choice | Kind::Import => self.count(body, -1.0),
-            Kind::Withdrawal => self.count(body, 1.0),
-            Kind::Erasure => Ok(()),
+        self.count(Counted::Owned(body), kind == Kind::Withdrawal)
+    }
+
+    fn count(&mut self, body: Counted<'_>, adds: bool) -> Result<(), String> {
+        match body {
+            Counted::Owned(Body { presented, declinable, outcome, weight, .. }) => {
+                let picked = match outcome {
+                    Outcome::Chosen(names) => Picked::Chosen(names),
+                    Outcome::Tied(names) => Picked::Tied(names),
+                    Outcome::None => Picked::Nothing,
+                };
+                self.count_names(presented, *declinable, &picked, *weight, adds)
+            }
+            Counted::Read(ReadBody { presented, declinable, chosen, tied, none, weight }) => {
+                let picked = match (chosen, tied, none) {
+                    (Some(names), None, None) => Picked::Chosen(names),
+                    (None, Some(names), None) => Picked::Tied(names),
+                    (None, None, Some(true)) => Picked::Nothing,
+                    _ => return Err("one of `chosen`, `tied` and `none` says what came of it".into()),
+                };
+                self.count_names(presented, *declinable, &picked, weight.unwrap_or(1.0), adds)
+            }
         }
     }
 
-    fn count(&mut self, body: &Body, sign: f64) -> Result<(), String> {
+    fn count_names<N: AsRef<str>>(
+        &mut self,
+        presented: &[N],
+        declinable: bool,
+        picked: &Picked<'_, N>,
+        weight: f64,
+        adds: bool,
+    ) -> Result<(), String> {
+        let Self { options, statistics, names: bytes, members, .. } = self;
         let mut intern = |name: &str| {
-            let before = self.options.len();
-            let option = self.options.intern(name).map_err(|error| error.to_string())?;
-            self.names += (self.options.len() - before) * name.len();
+            let before = options.len();
+            let option = options.intern(name).map_err(|error| error.to_string())?;
+            *bytes += (options.len() - before) * name.len();
             Ok::<OptionId, String>(option)
         };
-        let mut members = body.presented.iter().map(|name| intern(name)).collect::<Result<Vec<OptionId>, String>>()?;
-        let none = if body.declinable { Some(intern(&NO_CHOICE.to_string())?) } else { None };
+        members.clear();
+        for name in presented {
+            members.push(intern(name.as_ref())?);
+        }
+        let none = if declinable { Some(intern(NO_CHOICE.encode_utf8(&mut [0; 4]))?) } else { None };
         members.extend(none);
-        self.statistics.grow(self.options.len());
-        let ids = |names: &[String]| names.iter().filter_map(|name| self.options.get(name)).collect::<Vec<OptionId>>();
+        statistics.grow(options.len());
         // Exact in any order: the log holds multiples of a grain. One that was written before it did is rounded here.
-        let weight = rounded(body.weight);
-        let parts: Vec<(OptionId, f64)> = match &body.outcome {
-            Outcome::Chosen(names) => ids(names).into_iter().map(|option| (option, weight)).collect(),
-            Outcome::Tied(names) => {
+        let weight = rounded(weight);
+        let mut count = |option: OptionId, part: f64| {
+            let members = members.iter().copied();
+            let counted =
+                if adds { statistics.record(members, option, part) } else { statistics.withdraw(members, option, part) };
+            counted.map_err(|error| error.to_string())
+        };
+        let id = |name: &str| options.get(name).ok_or_else(|| format!("{name:?} was chosen and not presented"));
+        match picked {
+            Picked::Chosen(names) => names.iter().try_for_each(|name| count(id(name.as_ref())?, weight)),
+            Picked::Tied(names) => {
                 // In the order of their names: what cannot be divided goes to the first, and numbers depend on who came first.
-                let mut names = names.clone();
+                let mut names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
                 names.sort_unstable();
-                equal_parts(&ids(&names), weight).collect()
+                let ids = names.into_iter().map(id).collect::<Result<Vec<OptionId>, String>>()?;
+                equal_parts(&ids, weight).try_for_each(|(option, part)| count(option, part))
             }
             // Nothing chosen where that was no option: recorded, and counts for nothing.
-            Outcome::None => none.map(|none| (none, weight)).into_iter().collect(),
-        };
-        for (option, part) in parts {
-            let counted = if sign > 0.0 {
-                self.statistics.record(members.iter().copied(), option, part)
-            } else {
-                self.statistics.withdraw(members.iter().copied(), option, part)
-            };
-            counted.map_err(|error| error.to_string())?;
+            Picked::Nothing => none.map_or(Ok(()), |none| count(none, weight)),
         }
-        Ok(())
     }
 
     /// Counts in an order of their own, whatever the order of the log: names ascending with y, then sets of places among the names with μ.

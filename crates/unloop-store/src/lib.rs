@@ -48,7 +48,7 @@ pub use event::{
 pub use fold::{Applied, Fold};
 pub use memory::Memory;
 pub use note::{KEEP_MINUTES, KEEP_PRESENTATIONS, MOST_NOTES, Note, PresentationNote, Pruned, Trend};
-pub use replay::{catch_up, fold, load};
+pub use replay::{Folding, Start, catch_up, fold, load};
 pub use settings::{
     Catalog, CatalogOption, Change, Changed, Key, NO_CHOICE, OptionChange, SettingError, Settings, check_catalog_name,
 };
@@ -188,6 +188,9 @@ pub trait Store: Send + Sync {
 
     /// Events in order of position.
     fn read(&self, selection: Selection) -> Answer<'_, Vec<Event>>;
+
+    /// Counts of a context, or of all, as they are at one moment.
+    fn fold(&self, folding: Folding) -> Answer<'_, Fold>;
 
     /// Names of contexts that have events, in order of their bytes.
     fn contexts(&self, catalog: CatalogId, page: Page) -> Answer<'_, Vec<String>>;

@@ -5,8 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::decide::{self, Found, Pushed, Transaction};
 use crate::error::StoreError;
-use crate::event::{Body, CatalogId, Entry, Event, Kind};
+use crate::event::{Body, CatalogId, Counted, Entry, Event, Kind};
+use crate::fold::Fold;
 use crate::note::{HOUR, KEEP_MINUTES, KEEP_PRESENTATIONS, Note, PresentationNote, Pruned, Trend};
+use crate::replay::{Folding, Moment, replay};
 use crate::settings::{Catalog, CatalogOption, Change, Changed, Key, Settings};
 use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store};
 
@@ -65,7 +67,7 @@ impl Transaction for State {
         if self.places.contains_key(&(catalog, kind, id.to_owned())) {
             return Ok(None);
         }
-        let seq = self.seq() + 1;
+        let seq = self.events.len() as u64 + 1;
         self.places.insert((catalog, kind, id.to_owned()), self.events.len());
         let context = context.map(str::to_owned);
         self.events.push(Event { seq, catalog, context, kind, id: id.to_owned(), body: body.cloned(), time });
@@ -120,8 +122,7 @@ impl Transaction for State {
     }
 
     fn last_erasure(&mut self, catalog: CatalogId) -> Result<u64, StoreError> {
-        let last = self.events.iter().rev().find(|event| event.catalog == catalog && event.kind == Kind::Erasure);
-        Ok(last.map_or(0, |event| event.seq))
+        Moment::last_erasure(self, catalog)
     }
 
     fn catalog_named(&mut self, name: &str) -> Result<Option<Catalog>, StoreError> {
@@ -186,6 +187,36 @@ impl Transaction for State {
     }
 }
 
+impl Moment for State {
+    fn seq(&self) -> Result<u64, StoreError> {
+        Ok(self.events.len() as u64)
+    }
+
+    fn snapshot(&self, key: &SnapshotKey) -> Result<Option<Snapshot>, StoreError> {
+        Ok(self.snapshots.get(key).cloned())
+    }
+
+    fn last_erasure(&self, catalog: CatalogId) -> Result<u64, StoreError> {
+        let last = self.events.iter().rev().find(|event| event.catalog == catalog && event.kind == Kind::Erasure);
+        Ok(last.map_or(0, |event| event.seq))
+    }
+
+    fn each(
+        &self,
+        catalog: CatalogId,
+        context: Option<&str>,
+        after: u64,
+        upto: u64,
+        with: &mut dyn FnMut(u64, Kind, Counted<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let own = |event: &&Event| {
+            event.seq <= upto && event.catalog == catalog && (context.is_none() || event.context.as_deref() == context)
+        };
+        let mut above = self.events.get(after as usize..).unwrap_or_default().iter().filter(own);
+        above.try_for_each(|event| event.body.as_ref().map_or(Ok(()), |body| with(event.seq, event.kind, Counted::Owned(body))))
+    }
+}
+
 fn ready<'a, T: Send + 'a>(value: Result<T, StoreError>) -> Answer<'a, T> {
     Box::pin(std::future::ready(value))
 }
@@ -202,7 +233,7 @@ impl Store for Memory {
 
     fn head(&self) -> Answer<'_, Head> {
         let state = self.lock();
-        ready(Ok(Head { seq: state.seq(), revision: state.revision }))
+        ready(Ok(Head { seq: state.events.len() as u64, revision: state.revision }))
     }
 
     fn read(&self, selection: Selection) -> Answer<'_, Vec<Event>> {
@@ -214,6 +245,10 @@ impl Store for Memory {
         let state = self.lock();
         let above = state.events.get(after as usize..).unwrap_or_default();
         ready(Ok(above.iter().filter(belongs).take(limit).cloned().collect()))
+    }
+
+    fn fold(&self, folding: Folding) -> Answer<'_, Fold> {
+        ready(replay(&*self.lock(), folding))
     }
 
     fn contexts(&self, catalog: CatalogId, page: Page) -> Answer<'_, Vec<String>> {

@@ -3,9 +3,10 @@
 use blake3::Hasher;
 
 use crate::error::StoreError;
-use crate::event::{CatalogId, Event};
-use crate::fold::{Applied, Fold};
-use crate::{Page, Selection, Snapshot, SnapshotKey, Store, snapshot};
+use crate::event::CatalogId;
+use crate::fold::Fold;
+use crate::replay::{Folding, Start};
+use crate::{Page, Selection, SnapshotKey, Store, snapshot};
 
 /// Events or names read at a time.
 const PAGE: usize = 10_000;
@@ -49,6 +50,15 @@ impl Report {
         if self.problems.len() < MOST_PROBLEMS {
             self.problems.push(problem);
         }
+    }
+
+    /// An event that cannot be counted is a problem; anything else ends it.
+    fn wrong(&mut self, whose: &str, error: StoreError) -> Result<Option<Fold>, StoreError> {
+        if !matches!(error, StoreError::Log { .. }) {
+            return Err(error);
+        }
+        self.problem(format!("{whose}: {error}"));
+        Ok(None)
     }
 
     /// The digest in hexadecimal digits.
@@ -177,45 +187,24 @@ async fn refold_once(
     let kept = store.snapshot(SnapshotKey::new(catalog, context)).await?;
     // One that was put aside meanwhile is compared, too.
     let head = head.max(kept.as_ref().map_or(0, |kept| kept.seq));
-    let mut check = Check { kept: kept.as_ref(), whose: &whose };
-    let mut fold = Fold::new();
-    let mut after = 0;
-    while after < head {
-        let selection = Selection { after, catalog: Some(catalog), context: context.map(str::to_owned), limit: PAGE };
-        let events: Vec<Event> = store.read(selection).await?;
-        after = if events.len() < PAGE { head } else { events.last().map_or(head, |event| event.seq) };
-        for event in events.iter().filter(|event| event.seq <= head) {
-            check.before(event.seq, &fold, report);
-            match fold.apply(event) {
-                Ok(Applied::Reload) => fold.advance(event.seq),
-                Ok(_) => {}
-                Err(error) => {
-                    report.problem(format!("{whose}: {error}"));
-                    return Ok(None);
-                }
-            }
-        }
-    }
-    check.before(u64::MAX, &fold, report);
-    Ok(Some(fold))
-}
-
-/// A snapshot that waits for the fold to come to its position.
-struct Check<'a> {
-    kept: Option<&'a Snapshot>,
-    whose: &'a str,
-}
-
-impl Check<'_> {
-    /// Compares, once the next event lies above the snapshot.
-    fn before(&mut self, next: u64, fold: &Fold, report: &mut Report) {
-        let Some(kept) = self.kept.take_if(|kept| kept.seq < next) else { return };
+    let folding = |start, upto| Folding { catalog, context: context.map(str::to_owned), start, upto };
+    let mut start = Start::Log;
+    if let Some(kept) = &kept {
+        let fold = match store.fold(folding(Start::Log, kept.seq)).await {
+            Ok(fold) => fold,
+            Err(error) => return report.wrong(&whose, error),
+        };
         match snapshot::decode(&kept.bytes) {
-            Err(error) => report.problem(format!("the snapshot of {}: {error}; it is folded again when it is used", self.whose)),
+            Err(error) => report.problem(format!("the snapshot of {whose}: {error}; it is folded again when it is used")),
             Ok(read) if read.digest() != fold.digest() => {
-                report.problem(format!("the snapshot of {} at position {} is not what the log gives", self.whose, kept.seq));
+                report.problem(format!("the snapshot of {whose} at position {} is not what the log gives", kept.seq));
             }
             Ok(_) => report.snapshots += 1,
         }
+        start = Start::Held(Box::new(fold));
+    }
+    match store.fold(folding(start, head)).await {
+        Ok(fold) => Ok(Some(fold)),
+        Err(error) => report.wrong(&whose, error),
     }
 }

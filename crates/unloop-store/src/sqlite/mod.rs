@@ -24,7 +24,9 @@ use tokio::sync::oneshot;
 
 use crate::error::StoreError;
 use crate::event::{CatalogId, Entry, Event};
+use crate::fold::Fold;
 use crate::note::{MOST_NOTES, Note, PresentationNote, Pruned, Trend};
+use crate::replay::{Folding, replay};
 use crate::settings::{CatalogOption, Change, Changed, Settings};
 use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, decide};
 use transaction::Log;
@@ -238,6 +240,14 @@ impl Store for Sqlite {
 
     fn read(&self, selection: Selection) -> Answer<'_, Vec<Event>> {
         self.look(move |connection| reading::events(connection, &selection))
+    }
+
+    fn fold(&self, folding: Folding) -> Answer<'_, Fold> {
+        self.look(move |connection| {
+            // One transaction: nothing moves between snapshot and log.
+            let transaction = connection.unchecked_transaction().map_err(|error| reading::problem(connection, &error))?;
+            replay(&*transaction, folding)
+        })
     }
 
     fn contexts(&self, catalog: CatalogId, page: Page) -> Answer<'_, Vec<String>> {

@@ -3,8 +3,9 @@
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::error::StoreError;
-use crate::event::{Body, CatalogId, Event, Kind};
+use crate::event::{Body, CatalogId, Counted, Event, Kind, ReadBody};
 use crate::note::{PresentationNote, Trend};
+use crate::replay::Moment;
 use crate::settings::{Catalog, CatalogOption, Key, Settings};
 use crate::{Head, Page, Selection, Snapshot, SnapshotKey};
 
@@ -73,6 +74,66 @@ fn event(row: &Row<'_>, connection: &Connection) -> Result<Event, StoreError> {
 
 pub(super) fn parse(seq: u64, text: &str) -> Result<Body, StoreError> {
     serde_json::from_str(text).map_err(|error| StoreError::Log { seq, problem: error.to_string() })
+}
+
+impl Moment for Connection {
+    fn seq(&self) -> Result<u64, StoreError> {
+        head(self).map(|head| head.seq)
+    }
+
+    fn snapshot(&self, key: &SnapshotKey) -> Result<Option<Snapshot>, StoreError> {
+        snapshot(self, key)
+    }
+
+    fn last_erasure(&self, catalog: CatalogId) -> Result<u64, StoreError> {
+        last_erasure(self, catalog).map_err(|error| problem(self, &error))
+    }
+
+    fn each(
+        &self,
+        catalog: CatalogId,
+        context: Option<&str>,
+        after: u64,
+        upto: u64,
+        with: &mut dyn FnMut(u64, Kind, Counted<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |error: rusqlite::Error| problem(self, &error);
+        let (after, upto) = (i64::try_from(after).unwrap_or(i64::MAX), i64::try_from(upto).unwrap_or(i64::MAX));
+        // A plus keeps an index from being used: the order of the log is that of the table.
+        let text = match context {
+            Some(_) => {
+                "SELECT seq, kind, body FROM events WHERE catalog = ?1 AND context = ?4 AND seq > ?2 AND seq <= ?3 ORDER BY seq"
+            }
+            None => "SELECT seq, kind, body FROM events WHERE +catalog = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq",
+        };
+        let mut query = self.prepare_cached(text).map_err(failed)?;
+        let rows = match context {
+            Some(context) => query.query(params![catalog.0, after, upto, context]),
+            None => query.query(params![catalog.0, after, upto]),
+        };
+        let mut rows = rows.map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let seq = row.get::<_, i64>(0).map_err(failed)? as u64;
+            let wrong = |problem: String| StoreError::Log { seq, problem };
+            let Some(body) = text_of(row, 2, seq)? else { continue };
+            let kind = text_of(row, 1, seq)?.and_then(Kind::of_name).ok_or_else(|| wrong("it has no kind".into()))?;
+            let body: ReadBody<'_> = serde_json::from_str(body).map_err(|error| wrong(error.to_string()))?;
+            with(seq, kind, Counted::Read(&body))?;
+        }
+        Ok(())
+    }
+}
+
+fn text_of<'a>(row: &'a Row<'_>, place: usize, seq: u64) -> Result<Option<&'a str>, StoreError> {
+    let wrong = |error: &dyn ToString| StoreError::Log { seq, problem: error.to_string() };
+    row.get_ref(place).map_err(|error| wrong(&error))?.as_str_or_null().map_err(|error| wrong(&error))
+}
+
+/// The position of the last erasure in a catalog, by an index of its own.
+pub(super) fn last_erasure(connection: &Connection, catalog: CatalogId) -> rusqlite::Result<u64> {
+    let mut query = connection.prepare_cached("SELECT max(seq) FROM events WHERE catalog = ?1 AND kind = 'erasure'")?;
+    let last = query.query_row(params![catalog.0], |row| row.get::<_, Option<i64>>(0))?;
+    Ok(last.unwrap_or(0) as u64)
 }
 
 /// All rows of a question.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::reading::{catalog_of, key, parse, snapshot_of};
+use super::reading::{catalog_of, key, last_erasure, parse, snapshot_of};
 use super::writing::{broken, broken_by};
 use crate::decide::{Found, Pushed, Transaction};
 use crate::error::StoreError;
@@ -176,9 +176,7 @@ impl Transaction for Log<'_> {
     }
 
     fn last_erasure(&mut self, catalog: CatalogId) -> Result<u64, StoreError> {
-        // By the index of kinds: erasures are few.
-        let text = "SELECT max(seq) FROM events WHERE catalog = ?1 AND kind = 'erasure'";
-        Ok(self.one(text, params![catalog.0], |row| row.get::<_, Option<i64>>(0))?.flatten().unwrap_or(0) as u64)
+        last_erasure(self.connection, catalog).map_err(|error| broken(&error))
     }
 
     fn catalog_named(&mut self, name: &str) -> Result<Option<Catalog>, StoreError> {
