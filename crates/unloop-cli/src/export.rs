@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
+use serde_json::Value;
 use unloop_data::{Named, WriteFormat, Writer};
 use unloop_store::{CatalogId, Event, Kind, Outcome, Selection, Store};
 
@@ -151,11 +152,11 @@ fn write_event(writer: &mut Writer<impl Write>, event: &Event) -> std::io::Resul
         Outcome::None => (&[], &[]),
     };
     let time = Timestamp::from_millisecond(event.time).map_or_else(|_| event.time.to_string(), |time| time.to_string());
-    let declinable = if body.declinable { "true" } else { "" };
+    let declinable = if body.declinable { true.into() } else { Value::Null };
     // What an import calls it, not the hash it is kept under.
     let id = body.source.as_deref().unwrap_or(&event.id);
     let named = Named { presented: &texts(&body.presented), chosen: &texts(chosen), tied: &texts(tied), count: body.weight };
-    let also = [event.context.as_deref().unwrap_or(""), &time, id, event.kind.name(), declinable, &event.seq.to_string()];
+    let also = [event.context.as_deref().into(), time.into(), id.into(), event.kind.name().into(), declinable, event.seq.into()];
     writer.write_named(named, &also).map(|()| true)
 }
 

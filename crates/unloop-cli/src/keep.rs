@@ -120,6 +120,12 @@ Examples:
 
 impl Backup {
     pub(crate) fn run(&self) -> Result<()> {
+        if self.to.exists() {
+            return Err(failure(
+                format!("{}: there is a file already", self.to.display()),
+                "name another one: a backup never replaces one",
+            ));
+        }
         let store = self.database.open_beside()?;
         let _progress = Progress::working("copying");
         let seq = wait(store.backup(&self.to))?.map_err(explained)?;

@@ -111,14 +111,14 @@ impl<W: Write> Writer<W> {
         };
         let (presented, chosen, tied) = (names(presented)?, names(chosen)?, names(tied)?);
         let named = Named { presented: &presented, chosen: &chosen, tied: &tied, count };
-        self.write_named(named, &[&row.user, &row.time])
+        self.write_named(named, &[row.user.as_str().into(), row.time.as_str().into()])
     }
 
-    /// Writes a row by names, with the values of the other columns in their order.
+    /// Writes a row by names, with the values of the other columns in their order: texts, numbers or flags. Null and an empty text are left out.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_named(&mut self, row: Named<'_>, also: &[&str]) -> io::Result<()> {
+    pub fn write_named(&mut self, row: Named<'_>, also: &[Value]) -> io::Result<()> {
         let Named { presented, chosen, tied, count } = row;
         match self.format {
             WriteFormat::Csv => {
@@ -128,8 +128,13 @@ impl<W: Write> Writer<W> {
                     if text.starts_with('[') && text.ends_with(']') { json!(names).to_string() } else { text }
                 };
                 let fields = [joined(presented), joined(chosen), joined(tied), count.to_string()];
-                let fields = fields.iter().map(String::as_str).chain(also.iter().copied());
-                let line = fields.map(quoted).collect::<Vec<_>>().join(",");
+                let others = also.iter().map(|value| match value {
+                    Value::Null => String::new(),
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                });
+                let line =
+                    fields.into_iter().chain(others).map(|field| quoted(&field).into_owned()).collect::<Vec<_>>().join(",");
                 writeln!(self.out, "{line}")
             }
             WriteFormat::JsonLines => {
@@ -141,8 +146,8 @@ impl<W: Write> Writer<W> {
                     chosen => object.insert("chosen".into(), json!(chosen)),
                 };
                 object.insert("count".into(), json!(count));
-                for (name, value) in self.also.iter().zip(also).filter(|(_, value)| !value.is_empty()) {
-                    object.insert(name.clone(), json!(value));
+                for (name, value) in self.also.iter().zip(also).filter(|(_, value)| !value.is_null() && *value != "") {
+                    object.insert(name.clone(), value.clone());
                 }
                 serde_json::to_writer(&mut self.out, &object)?;
                 self.out.write_all(b"\n")

@@ -12,8 +12,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = Sqlite::open(path.as_ref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(fill(&store))?;
-    let digest = runtime.block_on(async { fold(&store, CatalogId(1), None).await })?.digest();
-    println!("{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    let digest = runtime.block_on(fold(&store, CatalogId(1), None))?.digest();
+    println!("{}", blake3::Hash::from_bytes(digest).to_hex());
     Ok(())
 }
 

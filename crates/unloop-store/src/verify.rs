@@ -63,7 +63,7 @@ impl Report {
 
     /// The digest in hexadecimal digits.
     pub fn digest_text(&self) -> String {
-        self.digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        blake3::Hash::from_bytes(self.digest).to_hex().to_string()
     }
 }
 
@@ -77,8 +77,15 @@ pub async fn verify(store: &dyn Store, progress: &mut (dyn FnMut(u64, u64) + Sen
     let mut report = Report { seq: head, ..Report::default() };
     let mut catalogs: Vec<(String, CatalogId)> =
         store.settings().await?.catalogs.into_iter().map(|catalog| (catalog.name, catalog.id)).collect();
-    let strangers = positions(store, head, &catalogs, &mut report, progress).await?;
-    catalogs.extend(strangers);
+    match positions(store, head, &catalogs, &mut report, progress).await {
+        Ok(strangers) => catalogs.extend(strangers),
+        // Nothing more can be said of a log that cannot be read.
+        Err(error @ StoreError::Log { .. }) => {
+            report.problem(error.to_string());
+            return Ok(report);
+        }
+        Err(error) => return Err(error),
+    }
     report.catalogs = catalogs.len();
     let mut digest = Hasher::new();
     let mut done = head;

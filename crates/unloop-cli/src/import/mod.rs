@@ -3,7 +3,7 @@
 mod entries;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -121,10 +121,11 @@ impl Import {
     pub(crate) fn run(&self) -> Result<ExitCode> {
         check_catalog_name(&self.catalog).map_err(|error| failure(error.to_string(), "choose another name"))?;
         self.check_sources()?;
+        let read = Arc::new(AtomicU64::new(0));
         // The first file is looked at before anything is made.
-        drop(Source::open(&self.files[0])?);
+        let first = self.open(&self.files[0], &read)?;
         let store = self.database.open()?;
-        let imported = wait(self.import(&store))??;
+        let imported = wait(self.import(&store, first, &read))??;
         for line in &imported.told {
             eprintln!("warning: {line}");
         }
@@ -154,27 +155,33 @@ impl Import {
     }
 
     /// What a file is called in ids. Without its folder: the same file elsewhere is the same file.
-    fn source_of(&self, file: &std::path::Path) -> String {
+    fn source_of(&self, file: &Path) -> String {
         let own = || file.file_name().map_or_else(|| "-".into(), |name| name.to_string_lossy().into_owned());
         self.source.clone().unwrap_or_else(own)
     }
 
-    async fn import(&self, store: &Sqlite) -> Result<Imported> {
+    fn open(&self, path: &Path, read: &Arc<AtomicU64>) -> Result<Rows> {
+        Ok(Rows::new(Source::open_counted(path, read)?, &self.read_settings())?)
+    }
+
+    async fn import(&self, store: &Sqlite, first: Rows, read: &Arc<AtomicU64>) -> Result<Imported> {
         let (catalog, is_new) = self.find_or_make(store).await?;
         let mut options = Options::new();
         let mut work = Work { store, waiting: VecDeque::new(), imported: Imported::default() };
-        let read = Arc::new(AtomicU64::new(0));
         let total = self
             .files
             .iter()
             .map(|path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|own| own.len()))
             .sum();
-        let progress = Progress::reading(Arc::clone(&read), total);
+        let progress = Progress::reading(Arc::clone(read), total);
         let mut skipped = Vec::new();
+        let mut first = Some(first);
         for path in &self.files {
-            let source = Source::open_counted(path, &read)?;
             let name = self.source_of(path);
-            let rows = Rows::new(source, &self.read_settings())?;
+            let rows = match first.take() {
+                Some(rows) => rows,
+                None => self.open(path, read)?,
+            };
             let reading = Reading {
                 file: path.display().to_string(),
                 source: (name != "-").then_some(name),
@@ -296,7 +303,8 @@ impl Import {
     fn tell(&self, imported: &Imported) {
         let Imported { rows, recorded, repeated, conflicts, erased, options_added, options_unknown, seq, .. } = imported;
         let number = |value: u64| count(value as f64);
-        println!("{} rows: {} choices recorded, {} were there before", number(*rows), number(*recorded), number(*repeated));
+        let plural = |value: u64, one: &str| format!("{} {one}{}", number(value), if value == 1 { "" } else { "s" });
+        println!("{}: {} recorded, {} there before", plural(*rows, "row"), plural(*recorded, "choice"), number(*repeated));
         if conflicts + erased > 0 {
             println!(
                 "{} not recorded: {} under an id that holds something else, {} erased before",
@@ -306,12 +314,12 @@ impl Import {
             );
         }
         if *options_added > 0 {
-            println!("{} options added to catalog {}", number(*options_added as u64), self.catalog);
+            println!("{} added to catalog {}", plural(*options_added as u64, "option"), self.catalog);
         }
         if *options_unknown > 0 {
             println!(
-                "{} options are not in catalog {}: they count and are not presented (--add-options adds them)",
-                number(*options_unknown as u64),
+                "{} not in catalog {}, counted and not presented (--add-options adds them)",
+                plural(*options_unknown as u64, "option"),
                 self.catalog
             );
         }

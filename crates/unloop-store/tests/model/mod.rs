@@ -11,9 +11,13 @@ pub(crate) const MENU: [&str; 5] = ["soup", "salad", "curry", "ramen", "sushi"];
 /// Sets that were presented, and options that were chosen, with their weights in units of 2⁻²⁰.
 pub(crate) type Counts = (BTreeMap<Vec<String>, i64>, BTreeMap<String, i64>);
 
+/// Kind, id, whose, and what.
+type Said = (Kind, String, Option<String>, Body);
+
 #[derive(Default)]
 pub(crate) struct Model {
-    log: Vec<Option<(Kind, String, Option<String>, Body)>>,
+    /// Whose, and what; none where it was erased, and for an erasure.
+    log: Vec<Option<Said>>,
     seen: BTreeMap<(Kind, String), usize>,
 }
 
@@ -75,7 +79,7 @@ impl Model {
                 Outcome::Tied(names) => {
                     let mut names = names.clone();
                     names.sort();
-                    let (n, sign) = (names.len() as i64, weight.signum());
+                    let (n, sign) = (i64::try_from(names.len()).expect("few"), weight.signum());
                     let part = |i: i64| sign * (weight.abs() / n + i64::from(i < weight.abs() % n));
                     names.into_iter().zip(0..).map(|(name, i)| (name, part(i))).collect()
                 }
