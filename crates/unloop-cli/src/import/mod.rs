@@ -32,6 +32,7 @@ use entries::{Reading, Where};
 /// error, or on a file that has grown. A catalog that is not there is made, with the options that the rows present.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Import {
     /// Choice files, as `unloop rank` reads them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -43,6 +44,14 @@ pub(crate) struct Import {
     /// The catalog
     #[arg(long, value_name = "NAME")]
     catalog: String,
+
+    /// Add options to a catalog that was there before
+    #[arg(long)]
+    add_options: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
 
     /// Column with whose choice it is: `context` by default, else `user`
     #[arg(long, value_name = "COLUMN", help_heading = "Input")]
@@ -70,19 +79,11 @@ pub(crate) struct Import {
     /// Leave out bad lines, and say how many there were
     #[arg(long, help_heading = "Input")]
     skip_bad: bool,
-
-    /// Add options to a catalog that was there before
-    #[arg(long)]
-    add_options: bool,
-
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  unloop import choices.csv --catalog lunch              Into unloop.db; run it again and nothing changes
+  unloop import choices.csv --catalog lunch      Into unloop.db; run again it changes nothing
   unloop import log-*.jsonl.gz --db shop.db --catalog articles --context customer --id event
   unloop export --db old.db --catalog lunch | unloop import - --db new.db --catalog lunch
 
