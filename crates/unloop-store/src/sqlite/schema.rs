@@ -35,7 +35,7 @@ const STEPS: [&str; FORMAT as usize] = [
     ) STRICT, WITHOUT ROWID;
 ",
     // Tables with large values have rows of their own numbers: a key beside a value that fills several pages is read with all of it.
-    // Ids come first in their index: they decide nearly every comparison. Erasures are few, and asked for often.
+    // A list of kinds to check would be made into a table for each row. Ids come first in their index: they decide nearly every comparison. Erasures are few, and asked for often.
     // Settings and notes. Catalogs that only events knew get names. Snapshots are a cache: they go, and come back with their bucket.
     "
     ALTER TABLE events RENAME TO former;
@@ -44,7 +44,7 @@ const STEPS: [&str; FORMAT as usize] = [
         seq INTEGER PRIMARY KEY,
         catalog INTEGER NOT NULL,
         context TEXT,
-        kind TEXT NOT NULL CHECK (kind IN ('choice', 'import', 'withdrawal', 'erasure')),
+        kind TEXT NOT NULL CHECK (kind = 'choice' OR kind = 'import' OR kind = 'withdrawal' OR kind = 'erasure'),
         id TEXT NOT NULL,
         body TEXT,
         time INTEGER NOT NULL,
