@@ -36,8 +36,6 @@ use writing::{Emptied, Flushed, Job, Message, Work, Writer};
 const LEAST_SQLITE: (&str, i32) = ("3.51.3", 3_051_003);
 /// How long something waits for another connection to let go.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Pages in the write-ahead log, from which on it is copied into the database: 64 MB. The rarer, the fewer times a page is copied that changes often.
-const CHECKPOINT: i64 = 16_384;
 /// Threads that read: somebody who reads much does not keep others from the head.
 const READERS: usize = 2;
 /// Pages that the writer keeps in memory at most, in KiB: imports put hashes all over an index.
@@ -357,7 +355,6 @@ fn connect(path: &Path, file: &str, settings: SqliteSettings) -> Result<Connecti
     let connection = opened.map_err(|error| problem(&error))?;
     let prepare = || -> rusqlite::Result<()> {
         connection.busy_timeout(PATIENCE)?;
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", if settings.synchronous == Synchronous::Full { "FULL" } else { "OFF" })?;
         connection.pragma_update(None, "secure_delete", true)

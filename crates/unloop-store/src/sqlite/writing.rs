@@ -16,6 +16,13 @@ use crate::note::Note;
 const MOST_TOGETHER: usize = 1_024;
 /// Entries that share a transaction at most. Imports send thousands at a time: the fewer transactions, the fewer times each page is written.
 const MOST_ENTRIES: usize = 131_072;
+/// Pages in the write-ahead log from which on it is copied into the database, and begun anew: 4 MB. A commit that is written over an old one is flushed
+/// faster than one that makes the file longer.
+const CHECKPOINT: i64 = 1_000;
+/// The same while much is appended at once, 64 MB: the rarer, the fewer times a page is copied that changes again and again.
+const BULK_CHECKPOINT: i64 = 16_384;
+/// Entries of a transaction from which on that is.
+const BULK: usize = 8_192;
 /// How long notes wait for a transaction that is flushed anyway.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long an erasure waits for readers to let go of the write-ahead log, and how often it looks.
@@ -117,6 +124,8 @@ pub(super) struct Writer {
     due: Option<Instant>,
     /// How many notes were sent and not written.
     pending: Arc<AtomicUsize>,
+    /// From how many pages on the write-ahead log is copied, as it is set.
+    checkpoint: i64,
     /// What was erased may still be in the write-ahead log.
     unemptied: bool,
     /// Erasures that wait for it to be emptied, and until when they do. Nobody else waits with them.
@@ -127,7 +136,16 @@ impl Writer {
     pub(super) fn new(connection: Connection, pending: Arc<AtomicUsize>, unemptied: bool) -> Self {
         connection.set_prepared_statement_cache_capacity(64);
         let due = unemptied.then(Instant::now);
-        Self { connection, broken: None, notes: Vec::new(), due, pending, unemptied, erasures: Vec::new() }
+        Self {
+            connection,
+            broken: None,
+            notes: Vec::new(),
+            due,
+            pending,
+            checkpoint: CHECKPOINT,
+            unemptied,
+            erasures: Vec::new(),
+        }
     }
 
     /// Until nobody can ask any more.
@@ -265,16 +283,26 @@ impl Writer {
             let written = std::mem::take(&mut self.notes).len();
             self.pending.fetch_sub(written, Ordering::Relaxed);
             done = together.len();
-            if entries >= MOST_ENTRIES || done >= MOST_TOGETHER {
-                return Ok(erased);
-            }
             let mut more = Vec::new();
-            self.drain(messages, &mut more, done);
+            if entries < MOST_ENTRIES && done < MOST_TOGETHER {
+                self.drain(messages, &mut more, done);
+            }
             together.append(&mut more);
             if together.len() == done {
+                self.set_checkpoint(if entries < BULK { CHECKPOINT } else { BULK_CHECKPOINT })?;
                 return Ok(erased);
             }
         }
+    }
+}
+
+impl Writer {
+    fn set_checkpoint(&mut self, pages: i64) -> Result<(), StoreError> {
+        if self.checkpoint != pages {
+            self.connection.pragma_update(None, "wal_autocheckpoint", pages).map_err(|error| broken(&error))?;
+            self.checkpoint = pages;
+        }
+        Ok(())
     }
 }
 
