@@ -9,8 +9,8 @@ use crate::{Appended, Snapshot, SnapshotKey, snapshot};
 pub(crate) struct Found {
     pub(crate) seq: u64,
     pub(crate) context: Option<String>,
-    /// None where it was erased.
-    pub(crate) body: Option<Body>,
+    /// Its body as JSON; none where it was erased.
+    pub(crate) text: Option<String>,
 }
 
 /// A store inside a transaction.
@@ -80,84 +80,94 @@ pub(crate) struct Pushed<'a> {
     pub(crate) context: Option<&'a str>,
     pub(crate) kind: Kind,
     pub(crate) id: &'a str,
-    pub(crate) body: Option<&'a Body>,
-    /// The same as JSON, where somebody has made it already.
+    /// Its body as JSON.
     pub(crate) text: Option<&'a str>,
     pub(crate) time: i64,
 }
 
-/// An entry that was checked, with what takes time to make: whoever appends makes it, not the one thread that writes.
+/// An entry that was checked, as the log keeps it. Whoever appends makes it, not the one thread that writes.
 pub(crate) struct Prepared {
-    entry: Entry,
-    /// The id under which it is kept.
-    key: String,
-    /// Its body as JSON.
-    text: String,
+    catalog: CatalogId,
+    context: Option<String>,
+    asked: Asked,
+    time: i64,
+}
+
+enum Asked {
+    /// The id under which it is kept, and its body as JSON.
+    Record { kind: Kind, key: String, text: String },
+    /// What is taken back.
+    Withdraw { of: Kind, key: String },
 }
 
 /// Refuses entries that are none, before anything is done, and makes bodies what the log keeps: weights rounded, imports with what they are called.
 pub(crate) fn prepare(entries: Vec<Entry>) -> Result<Vec<Prepared>, StoreError> {
-    let prepare = |(i, mut entry): (usize, Entry)| {
+    let prepare = |(i, entry): (usize, Entry)| {
         let refuse = |error| StoreError::Body { place: i + 1, error };
-        if let Some(context) = &entry.context {
+        let Entry { catalog, context, what, time } = entry;
+        if let Some(context) = &context {
             check_context(context).map_err(refuse)?;
         }
-        entry.what.check().map_err(refuse)?;
-        let (key, body) = match &mut entry.what {
+        what.check().map_err(refuse)?;
+        // Into memory: nothing can fail.
+        let text = |body: Body| serde_json::to_string(&body).unwrap_or_default();
+        let asked = match what {
             What::Choice { body, id } => {
-                (body.weight, body.source) = (rounded(body.weight), None);
-                (id.clone(), Some(body))
+                let body = Body { weight: rounded(body.weight), source: None, ..body };
+                Asked::Record { kind: Kind::Choice, key: id, text: text(body) }
             }
             What::Import { body, id } => {
-                (body.weight, body.source) = (rounded(body.weight), Some(id.clone()));
-                (import_key(id), Some(body))
+                let key = import_key(&id);
+                let body = Body { weight: rounded(body.weight), source: Some(id), ..body };
+                Asked::Record { kind: Kind::Import, key, text: text(body) }
             }
-            What::Withdrawal { of: Kind::Import, id } => (import_key(id), None),
-            What::Withdrawal { id, .. } => (id.clone(), None),
+            What::Withdrawal { of: Kind::Import, id } => Asked::Withdraw { of: Kind::Import, key: import_key(&id) },
+            What::Withdrawal { of, id } => Asked::Withdraw { of, key: id },
         };
-        // Into memory: nothing can fail.
-        let text = body.map(|body| serde_json::to_string(body).unwrap_or_default()).unwrap_or_default();
-        Ok(Prepared { entry, key, text })
+        Ok(Prepared { catalog, context, asked, time })
     };
     entries.into_iter().enumerate().map(prepare).collect()
 }
 
+/// A body out of the log.
+pub(crate) fn parse(seq: u64, text: &str) -> Result<Body, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Log { seq, problem: error.to_string() })
+}
+
 /// Appends an entry, or says what is there.
 pub(crate) fn append(log: &mut impl Transaction, prepared: &Prepared) -> Result<Appended, StoreError> {
-    let Prepared { entry: Entry { catalog, context, what, time }, key: own, .. } = prepared;
-    match what {
-        What::Choice { body, .. } => record(log, prepared, Kind::Choice, body),
-        What::Import { body, .. } => record(log, prepared, Kind::Import, body),
-        What::Withdrawal { of, .. } => {
-            let Some(found) = log.find(*catalog, *of, own)? else { return Ok(Appended::Unknown) };
-            let Some(body) = found.body else { return Ok(Appended::Gone { seq: found.seq }) };
-            let key = format!("{}:{own}", of.name());
-            // All that its fold needs: what it takes back, and from whom.
-            let context = found.context.as_deref().or(context.as_deref());
-            let (kind, body_of) = (Kind::Withdrawal, Some(&body));
-            let pushed = Pushed { catalog: *catalog, context, kind, id: &key, body: body_of, text: None, time: *time };
+    let Prepared { catalog, context, asked, time } = prepared;
+    match asked {
+        Asked::Record { kind, key, text } => {
+            let pushed =
+                Pushed { catalog: *catalog, context: context.as_deref(), kind: *kind, id: key, text: Some(text), time: *time };
+            // Nearly all are new: they are put in without a look.
             if let Some(seq) = log.push(pushed)? {
                 return Ok(Appended::Recorded { seq });
             }
-            let before = log.find(*catalog, Kind::Withdrawal, &key)?;
-            Ok(Appended::Repeated { seq: before.map_or(found.seq, |before| before.seq), first: body })
+            let Some(Found { seq, context: own, text: first }) = log.find(*catalog, *kind, key)? else {
+                return Ok(Appended::Unknown);
+            };
+            let Some(first) = first else { return Ok(Appended::Gone { seq }) };
+            let first = parse(seq, &first)?;
+            let same = own == *context && first == parse(seq, text)?;
+            Ok(if same { Appended::Repeated { seq, first } } else { Appended::Conflict { seq, first } })
+        }
+        Asked::Withdraw { of, key } => {
+            let Some(found) = log.find(*catalog, *of, key)? else { return Ok(Appended::Unknown) };
+            let Some(text) = found.text else { return Ok(Appended::Gone { seq: found.seq }) };
+            let id = format!("{}:{key}", of.name());
+            // All that its fold needs: what it takes back, and from whom.
+            let context = found.context.as_deref().or(context.as_deref());
+            let pushed = Pushed { catalog: *catalog, context, kind: Kind::Withdrawal, id: &id, text: Some(&text), time: *time };
+            if let Some(seq) = log.push(pushed)? {
+                return Ok(Appended::Recorded { seq });
+            }
+            let before = log.find(*catalog, Kind::Withdrawal, &id)?;
+            let first = parse(found.seq, &text)?;
+            Ok(Appended::Repeated { seq: before.map_or(found.seq, |before| before.seq), first })
         }
     }
-}
-
-fn record(log: &mut impl Transaction, prepared: &Prepared, kind: Kind, body: &Body) -> Result<Appended, StoreError> {
-    let Prepared { entry, key: id, text } = prepared;
-    let (context, text) = (entry.context.as_deref(), Some(text.as_str()));
-    let pushed = Pushed { catalog: entry.catalog, context, kind, id, body: Some(body), text, time: entry.time };
-    // Nearly all are new: they are put in without a look.
-    if let Some(seq) = log.push(pushed)? {
-        return Ok(Appended::Recorded { seq });
-    }
-    let Some(found) = log.find(entry.catalog, kind, id)? else { return Ok(Appended::Unknown) };
-    let seq = found.seq;
-    let Some(first) = found.body else { return Ok(Appended::Gone { seq }) };
-    let same = first == *body && found.context == entry.context;
-    Ok(if same { Appended::Repeated { seq, first } } else { Appended::Conflict { seq, first } })
 }
 
 /// Puts a fold aside, unless there is a later one, or it may hold what was erased since.
@@ -196,7 +206,7 @@ pub(crate) fn erase(
         log.revise()?;
     }
     let id = (log.seq() + 1).to_string();
-    log.push(Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, body: None, text: None, time })
+    log.push(Pushed { catalog, context: None, kind: Kind::Erasure, id: &id, text: None, time })
 }
 
 /// The snapshot of a catalog without a context; none if it is bad and has to be folded again.

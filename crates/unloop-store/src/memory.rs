@@ -59,18 +59,20 @@ impl Transaction for State {
     fn find(&mut self, catalog: CatalogId, kind: Kind, id: &str) -> Result<Option<Found>, StoreError> {
         let place = self.places.get(&(catalog, kind, id.to_owned()));
         let event = place.and_then(|&place| self.events.get(place));
-        Ok(event.map(|event| Found { seq: event.seq, context: event.context.clone(), body: event.body.clone() }))
+        let text = |event: &Event| event.body.as_ref().map(|body| serde_json::to_string(body).unwrap_or_default());
+        Ok(event.map(|event| Found { seq: event.seq, context: event.context.clone(), text: text(event) }))
     }
 
     fn push(&mut self, event: Pushed<'_>) -> Result<Option<u64>, StoreError> {
-        let Pushed { catalog, context, kind, id, body, time, .. } = event;
+        let Pushed { catalog, context, kind, id, text, time } = event;
         if self.places.contains_key(&(catalog, kind, id.to_owned())) {
             return Ok(None);
         }
         let seq = self.events.len() as u64 + 1;
         self.places.insert((catalog, kind, id.to_owned()), self.events.len());
+        let body = text.map(|text| decide::parse(seq, text)).transpose()?;
         let context = context.map(str::to_owned);
-        self.events.push(Event { seq, catalog, context, kind, id: id.to_owned(), body: body.cloned(), time });
+        self.events.push(Event { seq, catalog, context, kind, id: id.to_owned(), body, time });
         Ok(Some(seq))
     }
 

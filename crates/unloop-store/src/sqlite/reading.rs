@@ -2,8 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use crate::decide::parse;
 use crate::error::StoreError;
-use crate::event::{Body, CatalogId, Counted, Event, Kind, ReadBody};
+use crate::event::{CatalogId, Counted, Event, Kind, ReadBody};
 use crate::note::{PresentationNote, Trend};
 use crate::replay::Moment;
 use crate::settings::{Catalog, CatalogOption, Key, Settings};
@@ -70,10 +71,6 @@ fn event(row: &Row<'_>, connection: &Connection) -> Result<Event, StoreError> {
         body: body.map(|text| parse(seq, text)).transpose()?,
         time: row.get(6).map_err(failed)?,
     })
-}
-
-pub(super) fn parse(seq: u64, text: &str) -> Result<Body, StoreError> {
-    serde_json::from_str(text).map_err(|error| StoreError::Log { seq, problem: error.to_string() })
 }
 
 impl Moment for Connection {

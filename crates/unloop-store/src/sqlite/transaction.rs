@@ -1,12 +1,10 @@
 //! The tables inside a transaction.
 
-use std::borrow::Cow;
-
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::reading::{catalog_of, key, last_erasure, parse, snapshot_of};
+use super::reading::{catalog_of, key, last_erasure, snapshot_of};
 use super::writing::{broken, broken_by};
-use crate::decide::{Found, Pushed, Transaction};
+use crate::decide::{Found, Pushed, Transaction, parse};
 use crate::error::StoreError;
 use crate::event::{Body, CatalogId, Kind};
 use crate::note::{HOUR, KEEP_MINUTES, KEEP_PRESENTATIONS, Note, PresentationNote, Pruned, Trend};
@@ -98,18 +96,13 @@ impl Transaction for Log<'_> {
     fn find(&mut self, catalog: CatalogId, kind: Kind, id: &str) -> Result<Option<Found>, StoreError> {
         let text = "SELECT seq, context, body FROM events WHERE catalog = ?1 AND kind = ?2 AND id = ?3";
         let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?, row.get::<_, Option<String>>(2)?));
-        let Some((seq, context, body)) = self.one(text, params![catalog.0, kind.name(), id], row)? else { return Ok(None) };
-        Ok(Some(Found { seq, context, body: body.map(|text| parse(seq, &text)).transpose()? }))
+        let found = self.one(text, params![catalog.0, kind.name(), id], row)?;
+        Ok(found.map(|(seq, context, text)| Found { seq, context, text }))
     }
 
     fn push(&mut self, event: Pushed<'_>) -> Result<Option<u64>, StoreError> {
-        let Pushed { catalog, context, kind, id, body, text, time } = event;
+        let Pushed { catalog, context, kind, id, text: body, time } = event;
         let seq = number(self.head.seq + 1)?;
-        let body = match (text, body) {
-            (Some(text), _) => Some(Cow::Borrowed(text)),
-            (None, Some(body)) => Some(serde_json::to_string(body).map_err(|error| broken_by(&error.to_string()))?.into()),
-            (None, None) => None,
-        };
         let text = "INSERT INTO events (seq, catalog, context, kind, id, body, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
                     ON CONFLICT (id, kind, catalog) DO NOTHING";
         let put = self.execute(text, params![seq, catalog.0, context, kind.name(), id, body, time])?;
