@@ -11,6 +11,8 @@ use crate::fold::{Canonical, Fold};
 const VERSION: u8 = 1;
 /// Bytes of the checksum at the end.
 const CHECKSUM: usize = 16;
+/// Part by which sums of large counts may differ, added up in another order.
+const ROUNDING: f64 = 1e-9;
 
 /// What is in one, in this order: the position; names ascending, with how often each was chosen; sets of places among the names, with how often
 /// each was presented.
@@ -20,6 +22,21 @@ struct Parts<'a> {
     #[serde(borrow)]
     chosen: Vec<(&'a str, f64)>,
     presented: Vec<(Vec<u32>, f64)>,
+}
+
+impl Parts<'_> {
+    /// Refuses what is in another order than it is written in, or says something twice: what is read is what was written, and is written the
+    /// same again.
+    fn check(&self) -> Result<(), &'static str> {
+        if !self.chosen.is_sorted_by(|(x, _), (y, _)| x < y) {
+            return Err("names are not in order");
+        }
+        let is_set = |(members, count): &(Vec<u32>, f64)| *count > 0.0 && members.is_sorted_by(|x, y| x < y);
+        if !(self.presented.iter().all(is_set) && self.presented.is_sorted_by(|(x, _), (y, _)| x < y)) {
+            return Err("presentations are not in order");
+        }
+        Ok(())
+    }
 }
 
 /// The same to be written, without a copy of it.
@@ -94,17 +111,61 @@ pub fn decode(bytes: &[u8]) -> Result<Fold, SnapshotError> {
     if blake3::hash(body).as_bytes()[..CHECKSUM] != *sum {
         return Err(SnapshotError::Checksum);
     }
-    let parts: Parts<'_> = postcard::from_bytes(&body[1..]).map_err(|error| content(&error))?;
+    let (parts, rest): (Parts<'_>, _) = postcard::take_from_bytes(&body[1..]).map_err(|error| content(&error))?;
+    parts.check().map_err(|problem| content(&problem))?;
+    if !rest.is_empty() {
+        return Err(content(&"there is more behind it"));
+    }
     let mut options = Options::new();
     for (name, _) in &parts.chosen {
         options.intern(name).map_err(|error| content(&error))?;
-    }
-    if options.len() != parts.chosen.len() {
-        return Err(content(&"a name is there twice"));
     }
     let chosen: Vec<f64> = parts.chosen.iter().map(|&(_, count)| count).collect();
     let columns =
         parts.presented.into_iter().map(|(members, count)| (members.into_iter().map(OptionId::new).collect::<Vec<_>>(), count));
     let statistics = Statistics::from_margins(&chosen, columns).map_err(|error| content(&error))?;
+    let shown = statistics.shown();
+    if chosen.iter().zip(&shown).any(|(&chosen, &shown)| !(shown > 0.0 && chosen <= (1.0 + ROUNDING) * shown)) {
+        return Err(content(&"an option was chosen more often than presented, or never presented"));
+    }
     Ok(Fold::of_parts(options, statistics, parts.position))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Named<'a> = (&'a str, f64);
+    type Set<'a> = (&'a [u32], f64);
+
+    /// Bytes with this content and the checksum of it.
+    fn sealed(chosen: &[Named<'_>], presented: &[Set<'_>], more: &[u8]) -> Vec<u8> {
+        let mut bytes = postcard::to_extend(&(7_u64, chosen, presented), vec![VERSION]).unwrap();
+        bytes.extend_from_slice(more);
+        let sum = blake3::hash(&bytes);
+        bytes.extend_from_slice(&sum.as_bytes()[..CHECKSUM]);
+        bytes
+    }
+
+    #[test]
+    fn only_what_is_written_is_read() {
+        let good = sealed(&[("a", 1.0), ("b", 2.0)], &[(&[0, 1], 2.0), (&[1], 1.0)], &[]);
+        assert_eq!(encode(&decode(&good).unwrap()), good);
+        let cases: [(&[Named<'_>], &[Set<'_>], &[u8]); 9] = [
+            (&[("b", 1.0), ("a", 1.0)], &[(&[0, 1], 2.0)], &[]),
+            (&[("a", 1.0), ("a", 1.0)], &[(&[0, 1], 2.0)], &[]),
+            (&[("a", 1.0), ("b", 1.0)], &[(&[1, 0], 2.0)], &[]),
+            (&[("a", 1.0), ("b", 1.0)], &[(&[1], 1.0), (&[0, 1], 1.0)], &[]),
+            (&[("a", 1.0), ("b", 1.0)], &[(&[0, 1], 1.0), (&[0, 1], 1.0)], &[]),
+            (&[("a", 1.0), ("b", 0.0)], &[(&[0], 1.0), (&[0, 1], 0.0)], &[]),
+            // Written again, it was refused: who was never presented is not written.
+            (&[("a", 1.0), ("b", 0.0)], &[(&[1], 1.0)], &[]),
+            (&[("a", 3.0), ("b", 1.0)], &[(&[0, 1], 1.0), (&[1], 3.0)], &[]),
+            (&[("a", 1.0)], &[(&[0], 1.0)], &[0]),
+        ];
+        for (chosen, presented, more) in cases {
+            let read = decode(&sealed(chosen, presented, more));
+            assert!(matches!(read, Err(SnapshotError::Content { .. })), "{chosen:?} {presented:?} {more:?}: {read:?}");
+        }
+    }
 }
