@@ -22,6 +22,19 @@ impl Database {
         &self.db
     }
 
+    /// Whether a path is one of the database's own files.
+    pub(crate) fn owns(&self, path: &Path) -> bool {
+        let folder = |path: &Path| {
+            let parent = path.parent().filter(|own| !own.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            parent.canonicalize().ok().map(|parent| parent.join(path.file_name().unwrap_or_default()))
+        };
+        let name = self.db.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let own = ["", "-wal", "-shm", ".lock", ".secret"].map(|ending| self.db.with_file_name(format!("{name}{ending}")));
+        own.iter().any(|own| {
+            folder(own) == folder(path) || own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|path| own == path))
+        })
+    }
+
     /// Opens it to append; it is made if there is none.
     pub(crate) fn open(&self) -> Result<Sqlite> {
         self.open_for(Access::Append)
@@ -41,12 +54,21 @@ impl Database {
     }
 
     fn open_for(&self, access: Access) -> Result<Sqlite> {
+        self.open_with(access).map_err(explained)
+    }
+
+    /// As [`open_beside`](Self::open_beside), for whoever tells errors otherwise.
+    pub(crate) fn open_to_look(&self) -> Result<Sqlite, StoreError> {
+        self.open_with(Access::Beside)
+    }
+
+    fn open_with(&self, access: Access) -> Result<Sqlite, StoreError> {
         let settings = SqliteSettings { access, ..SqliteSettings::default() };
-        let store = Sqlite::open_with(&self.db, settings).map_err(explained)?;
+        let store = Sqlite::open_with(&self.db, settings)?;
         let opening = store.opening();
         if opening.unfinished {
             eprintln!(
-                "note: {}: the last commit was not finished when its process ended, and is left out; the log ends at position {}, everything up \
+                "note: {}: the last commit was not finished when its process ended, or was damaged, and is left out; the log ends at position {}, everything up \
                  to there is whole",
                 self.db.display(),
                 opening.seq
@@ -61,6 +83,8 @@ pub(crate) fn explained(error: StoreError) -> anyhow::Error {
     let hint = match &error {
         StoreError::NoDatabase { .. } => "name one with --db; `unloop import` makes one",
         StoreError::InUse { .. } => "stop that process (a running `unloop serve`, or another import) and try again",
+        StoreError::Damaged { .. } => "restore a backup; `unloop verify` tells more, `unloop export` may still read some of it",
+        StoreError::Foreign { .. } => "name another file: this one is left as it is",
         StoreError::Newer { .. } => "it was written by a newer unloop: use that one",
         StoreError::Full => "make room on the disk and run it again: what is recorded is found again",
         StoreError::Busy => "run it again",

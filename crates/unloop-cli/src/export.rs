@@ -13,7 +13,7 @@ use unloop_data::{Named, WriteFormat, Writer};
 use unloop_store::{CatalogId, Event, Kind, Outcome, Selection, Store};
 
 use crate::database::{Database, catalog, explained, wait};
-use crate::failure::cannot_write;
+use crate::failure::{cannot_write, failure};
 use crate::figures::count;
 use crate::progress::Progress;
 
@@ -65,18 +65,29 @@ const PAGE: usize = 10_000;
 
 impl Export {
     pub(crate) fn run(&self) -> Result<()> {
+        let format = self.format()?;
+        if let Some(path) = self.output.as_ref().filter(|path| self.database.owns(path)) {
+            return Err(failure(format!("{}: it belongs to the database", path.display()), "name another file to write"));
+        }
         let store = self.database.open_beside()?;
         wait(async {
             let catalog = catalog(&store, &self.catalog).await?.id;
             let written = match &self.output {
                 None => {
-                    self.write(&store, catalog, BufWriter::new(std::io::stdout().lock()), Path::new("standard output")).await?
+                    let out = BufWriter::new(std::io::stdout().lock());
+                    self.write(&store, catalog, format, out, Path::new("standard output")).await?
                 }
                 Some(path) => {
-                    let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
-                    self.write(&store, catalog, BufWriter::new(file), path).await?
+                    // There wholly or not at all: an older one stays until the new one is whole.
+                    let part = Part::new(path)?;
+                    let written = self.write(&store, catalog, format, BufWriter::new(&part.file), path).await?;
+                    part.finish(path)?;
+                    written
                 }
             };
+            if let Some(context) = self.context.as_ref().filter(|_| written == 0) {
+                eprintln!("note: there is nothing of context {context:?}");
+            }
             if let Some(path) = &self.output {
                 eprintln!("{} choices in {}", count(written as f64), path.display());
             }
@@ -84,16 +95,18 @@ impl Export {
         })?
     }
 
-    fn format(&self) -> WriteFormat {
-        let ends_in = |ending: &str| self.output.as_ref().is_some_and(|path| path.extension().is_some_and(|own| own == ending));
-        match self.format {
-            Some(Format::Csv) => WriteFormat::Csv,
-            None if ends_in("csv") => WriteFormat::Csv,
-            Some(Format::Jsonl) | None => WriteFormat::JsonLines,
+    fn format(&self) -> Result<WriteFormat> {
+        let ending = self.output.as_ref().map(|path| path.extension().unwrap_or_default().to_string_lossy().to_lowercase());
+        match (self.format, ending.as_deref()) {
+            (Some(Format::Csv), _) | (None, Some("csv")) => Ok(WriteFormat::Csv),
+            (Some(Format::Jsonl), _) | (None, None | Some("jsonl" | "ndjson")) => Ok(WriteFormat::JsonLines),
+            (None, Some(_)) => {
+                Err(failure("the file's name does not say its format", "end it in .csv or .jsonl, or say --format"))
+            }
         }
     }
 
-    async fn write(&self, store: &dyn Store, catalog: CatalogId, out: impl Write, to: &Path) -> Result<u64> {
+    async fn write(&self, store: &dyn Store, catalog: CatalogId, format: WriteFormat, out: impl Write, to: &Path) -> Result<u64> {
         let head = store.head().await.map_err(explained)?.seq;
         let _progress = Progress::working("exporting");
         // What is withdrawn later comes after what it takes back: it has to be known before.
@@ -110,7 +123,7 @@ impl Export {
             std::io::ErrorKind::BrokenPipe => error.into(),
             _ => cannot_write(to, &error),
         };
-        let mut writer = Writer::with_columns(out, self.format(), &COLUMNS).map_err(failed)?;
+        let mut writer = Writer::with_columns(out, format, &COLUMNS).map_err(failed)?;
         let mut written = 0;
         self.each(store, catalog, head, |event| {
             let stands = matches!(event.kind, Kind::Choice | Kind::Import)
@@ -140,6 +153,42 @@ impl Export {
             after = if events.len() < PAGE { head } else { events.last().map_or(head, |event| event.seq) };
         }
         Ok(())
+    }
+}
+
+/// A file that takes its name when it is whole, and goes if it never is.
+struct Part {
+    path: PathBuf,
+    file: File,
+}
+
+impl Part {
+    fn new(to: &Path) -> Result<Self> {
+        let mut name = to.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.part", std::process::id()));
+        let path = to.with_file_name(name);
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        {
+            // It says what people chose, as the database does.
+            use std::os::unix::fs::OpenOptionsExt;
+            options.mode(0o600);
+        }
+        let file = options.open(&path).map_err(|error| cannot_write(to, &error))?;
+        Ok(Self { path, file })
+    }
+
+    fn finish(self, to: &Path) -> Result<()> {
+        let done = self.file.sync_all().and_then(|()| std::fs::rename(&self.path, to));
+        done.map_err(|error| cannot_write(to, &error))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // After it took its name there is nothing under this one.
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 

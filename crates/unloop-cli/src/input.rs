@@ -220,6 +220,7 @@ impl Input {
             group: group.map(str::to_owned),
             details: false,
             also: Vec::new(),
+            required: Vec::new(),
         }
     }
 

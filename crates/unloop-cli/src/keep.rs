@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use unloop_store::{Store, verify};
+use unloop_store::{Report, Store, StoreError, verify};
 
 use crate::database::{Database, catalog, explained, now, wait};
 use crate::failure::failure;
@@ -19,8 +19,9 @@ use crate::progress::Progress;
 
 /// Erase a context, or a whole catalog
 ///
-/// Choices and names go in one transaction, and no byte of them is left in the database's files; positions and ids stay, so that nothing of it
-/// comes back. Backups and exports made before still hold it. It needs the database for itself: beside a server, ask the server.
+/// Choices and names go in one transaction, and no byte of them is left in the database's files; positions and ids of a context stay, so that it does
+/// not come back with the next import (the name of a whole catalog is free again). Backups and exports made before still hold it. It needs the
+/// database for itself: beside a server, ask the server.
 #[derive(Args, Debug)]
 #[command(after_help = ERASE_EXAMPLES)]
 pub(crate) struct Erase {
@@ -51,8 +52,8 @@ Examples:
 
 Exit codes:
   0  it is gone
-  1  there was nothing of it
-  2  it could not run";
+  1  there was nothing of it, or it was not confirmed
+  2  it could not run, or bytes of it are left for now";
 
 impl Erase {
     pub(crate) fn run(&self) -> Result<ExitCode> {
@@ -64,6 +65,7 @@ impl Erase {
                 None => format!("catalog {} with all that was chosen in it", catalog.name),
             };
             if !self.yes && !confirmed(&what)? {
+                eprintln!("nothing was erased");
                 return Ok(ExitCode::from(1));
             }
             let _progress = Progress::working("erasing");
@@ -72,12 +74,15 @@ impl Erase {
                 eprintln!("there is nothing of {what}");
                 return Ok(ExitCode::from(1));
             };
-            println!("erased {what} (position {})", count(seq as f64));
             if !erased.emptied {
-                eprintln!(
-                    "note: another process is reading the database: some bytes of it stay in its write-ahead log until that is done and it is opened again"
-                );
+                return Err(failure(
+                    format!(
+                        "{what} is erased (position {seq}), but bytes of it are still in the files: another process is reading, or the disk is full"
+                    ),
+                    "they go when the database is opened again after that: run `unloop erase` once more",
+                ));
             }
+            writeln!(std::io::stdout(), "erased {what} (position {})", count(seq as f64))?;
             Ok(ExitCode::SUCCESS)
         })?
     }
@@ -133,7 +138,8 @@ impl Backup {
         if self.json {
             return print_json(&mut std::io::stdout().lock(), &json!({ "file": self.to, "seq": seq, "bytes": bytes }));
         }
-        println!("{}: everything up to position {}, {:.1} MB", self.to.display(), count(seq as f64), bytes as f64 / 1e6);
+        let megabytes = bytes as f64 / 1e6;
+        writeln!(std::io::stdout(), "{}: everything up to position {}, {megabytes:.1} MB", self.to.display(), count(seq as f64))?;
         Ok(())
     }
 }
@@ -165,40 +171,60 @@ Exit codes:
 
 impl Verify {
     pub(crate) fn run(&self) -> Result<ExitCode> {
-        let store = self.database.open_beside()?;
-        let head = wait(store.head())?.map_err(explained)?.seq;
-        let done = Arc::new(AtomicU64::new(0));
-        let report = {
-            let seen = Arc::clone(&done);
-            let _progress = Progress::parts("verifying", move || seen.load(Ordering::Relaxed), 2 * head.max(1));
-            let report = wait(verify(&store, &mut |read, _| done.store(read, Ordering::Relaxed)))?;
-            let mut report = report.map_err(explained)?;
-            for line in wait(store.soundness())?.map_err(explained)? {
-                report.problem(format!("SQLite: {line}"));
+        let report = match self.verify() {
+            Ok(report) => report,
+            // A file that cannot even be read is an answer, too.
+            Err(StoreError::Damaged { problem, .. }) => {
+                let mut report = Report::default();
+                report.problem(format!("SQLite: {problem}; restore a backup"));
+                report
             }
-            report
+            Err(error) => return Err(explained(error)),
         };
+        let mut out = std::io::stdout().lock();
         if self.json {
             let value = json!({
                 "good": report.is_good(), "seq": report.seq, "events": report.events, "erased": report.erased,
                 "catalogs": report.catalogs, "contexts": report.contexts, "snapshots": report.snapshots,
                 "digest": report.digest_text(), "problems": report.problems, "problem_count": report.problem_count,
             });
-            print_json(&mut std::io::stdout().lock(), &value)?;
+            print_json(&mut out, &value)?;
         } else {
-            let number = |value: u64| count(value as f64);
-            println!("positions  1 to {}, {} erased", number(report.seq), number(report.erased));
-            println!("catalogs   {}", number(report.catalogs as u64));
-            println!("contexts   {}", number(report.contexts as u64));
-            println!("snapshots  {} agree with the log", number(report.snapshots as u64));
-            println!("digest     {}", report.digest_text());
-            for problem in &report.problems {
-                println!("wrong      {problem}");
-            }
-            if report.problem_count > report.problems.len() {
-                println!("wrong      … and {} more", number((report.problem_count - report.problems.len()) as u64));
-            }
+            tell(&report, &mut out)?;
         }
         Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
+
+    fn verify(&self) -> Result<Report, StoreError> {
+        let store = self.database.open_to_look()?;
+        let done = Arc::new(AtomicU64::new(0));
+        let seen = Arc::clone(&done);
+        let total = 2 * store.opening().seq.max(1);
+        let _progress = Progress::parts("verifying", move || seen.load(Ordering::Relaxed), total);
+        let run = async {
+            let mut report = verify(&store, &mut |read, _| done.store(read, Ordering::Relaxed)).await?;
+            for line in store.soundness().await? {
+                report.problem(format!("SQLite: {line}"));
+            }
+            Ok(report)
+        };
+        let file = self.database.path().display().to_string();
+        wait(run).unwrap_or_else(|error| Err(StoreError::Database { file, problem: error.to_string() }))
+    }
+}
+
+fn tell(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
+    let number = |value: u64| count(value as f64);
+    writeln!(out, "positions  1 to {}, {} erased", number(report.seq), number(report.erased))?;
+    writeln!(out, "catalogs   {}", number(report.catalogs as u64))?;
+    writeln!(out, "contexts   {}", number(report.contexts as u64))?;
+    writeln!(out, "snapshots  {} agree with the log", number(report.snapshots as u64))?;
+    writeln!(out, "digest     {}", report.digest_text())?;
+    for problem in &report.problems {
+        writeln!(out, "wrong      {problem}")?;
+    }
+    if report.problem_count > report.problems.len() {
+        writeln!(out, "wrong      … and {} more", number((report.problem_count - report.problems.len()) as u64))?;
+    }
+    Ok(())
 }

@@ -208,6 +208,29 @@ fn verify_says_no_where_something_is_wrong() {
     assert!(told.out.contains("\"good\":false"));
     change(&copy("body.db"), "UPDATE events SET body = '{' WHERE seq = 2");
     folder.run(&["verify", "--db", "body.db"]).expect(1, "position 2 of the log cannot be read", "");
+    for (name, text, problem) in [
+        (
+            "stranger.db",
+            "UPDATE events SET catalog = 9 WHERE seq = 2",
+            "position 2 is of catalog 9, which the settings do not know",
+        ),
+        (
+            "weight.db",
+            "UPDATE events SET body = replace(body, '\"weight\":2.5', '\"weight\":-1') WHERE seq = 5",
+            "position 5: the weight is -1",
+        ),
+        ("all.db", "UPDATE events SET context = 'all' WHERE seq = 1", "position 1: \"all\" cannot be a context"),
+        ("id.db", "UPDATE events SET id = 'zzz' WHERE seq = 1", "position 1: the id is not that of its body"),
+        ("index.db", "DROP INDEX events_of_context", "events_of_context is missing"),
+        ("table.db", "DROP TABLE trends", "trends is missing"),
+        ("settings.db", "UPDATE catalogs SET settings = 'xx'", "settings are a JSON object"),
+        ("beyond.db", "UPDATE head SET seq = 3", "the log goes on after its head, 3"),
+        ("later.db", "UPDATE snapshots SET seq = 99", "is of position 99, the log ends at 6"),
+        ("head.db", "DELETE FROM head", "SQLite"),
+    ] {
+        change(&copy(name), text);
+        folder.run(&["verify", "--db", name]).expect(1, problem, "");
+    }
     change(&copy("newer.db"), "PRAGMA user_version = 99");
     folder.run(&["verify", "--db", "newer.db"]).expect(2, "", "newer.db has format 99, this program knows up to 2");
     folder.run(&["verify", "--db", "none.db"]).expect(2, "", "none.db: there is no database");
@@ -239,7 +262,7 @@ fn an_unfinished_commit_is_told() {
     folder.run(&["verify", "--db", "cut.db"]).expect(
         0,
         "positions  1 to 7",
-        "the last commit was not finished when its process ended, and is left out; the log ends at position 7",
+        "was damaged, and is left out; the log ends at position 7",
     );
     folder.run(&["verify", "--db", "unloop.db"]).expect(0, "positions  1 to 8", "");
 }
@@ -276,4 +299,104 @@ fn bad_rows_are_named_and_lose_nothing() {
     std::fs::create_dir(folder.path("deep")).unwrap();
     folder.write("deep/bad.csv", "presented,chosen\na|b,a\n");
     folder.run(&["import", "bad.csv", "deep/bad.csv", "--catalog", "letters"]).expect(2, "", "two files are called \"bad.csv\"");
+}
+
+/// What a reviewer broke.
+#[test]
+fn nothing_is_destroyed_or_taken_for_good() {
+    let folder = Folder::new("guards");
+    folder.write("lunch.csv", LUNCH);
+    folder.run(&["import", "lunch.csv", "--catalog", "lunch"]).expect(0, "", "");
+    let before = folder.digest("unloop.db");
+    for name in ["unloop.db", "./unloop.db", "unloop.db-wal", "unloop.db.lock", "unloop.db.secret"] {
+        let told = folder.run(&["export", "--catalog", "lunch", "--format", "csv", "--output", name]);
+        told.expect(2, "", "it belongs to the database");
+    }
+    assert_eq!(folder.digest("unloop.db"), before);
+    // An export that fails leaves the one before.
+    folder.write("out.jsonl", "the one before\n");
+    folder.run(&["export", "--catalog", "nothing", "--output", "out.jsonl"]).expect(2, "", "there is no catalog");
+    assert_eq!(std::fs::read_to_string(folder.path("out.jsonl")).unwrap(), "the one before\n");
+    folder.run(&["export", "--catalog", "lunch", "--output", "out.txt"]).expect(2, "", "does not say its format");
+    folder.run(&["export", "--catalog", "lunch", "--context", "nobody"]).expect(0, "", "there is nothing of context \"nobody\"");
+    // Databases of others are left as they are, and nothing is put beside them.
+    change(&folder.path("other.db"), "CREATE TABLE x (a)");
+    let bytes = std::fs::read(folder.path("other.db")).unwrap();
+    folder.run(&["verify", "--db", "other.db"]).expect(2, "", "other.db is a database of another program");
+    folder.run(&["import", "lunch.csv", "--catalog", "lunch", "--db", "other.db"]).expect(2, "", "of another program");
+    assert_eq!(std::fs::read(folder.path("other.db")).unwrap(), bytes);
+    assert!(!folder.path("other.db.lock").exists());
+    // An empty file is no database.
+    folder.write("empty.db", "");
+    folder.run(&["verify", "--db", "empty.db"]).expect(2, "", "there is no database");
+    assert_eq!(std::fs::metadata(folder.path("empty.db")).unwrap().len(), 0);
+    // A file that cannot be read is an answer.
+    std::fs::copy(folder.path("unloop.db"), folder.path("damaged.db")).unwrap();
+    let mut bytes = std::fs::read(folder.path("damaged.db")).unwrap();
+    bytes[4_096..40_000].fill(0xa5);
+    std::fs::write(folder.path("damaged.db"), bytes).unwrap();
+    folder.run(&["verify", "--db", "damaged.db", "--json"]).expect(1, "\"good\":false", "");
+    // What cannot be printed is told, not panicked about.
+    for arguments in [vec!["verify"], vec!["backup", "x.db"], vec!["import", "lunch.csv", "--catalog", "lunch"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unloop"));
+        let output = command.args(&arguments).current_dir(&folder.0).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+    }
+}
+
+#[test]
+fn an_import_that_was_cut_off_is_finished_by_the_next() {
+    let folder = Folder::new("cut-off");
+    folder.write("f.csv", "presented,chosen\na|b,a\na|b,zzz\n");
+    folder.run(&["import", "f.csv", "--catalog", "c"]).expect(2, "", "line 3");
+    folder.write("f.csv", "presented,chosen\na|b,a\na|b,b\n");
+    folder.run(&["import", "f.csv", "--catalog", "c"]).expect(
+        0,
+        "2 rows: 1 choice recorded, 1 there before\n2 options added",
+        "",
+    );
+}
+
+#[test]
+fn columns_that_are_named_have_to_be_there() {
+    let folder = Folder::new("columns");
+    folder.write("a.csv", "presented,chosen,who,Event\na|b,a,ada,1\n");
+    for flag in ["--id", "--context"] {
+        folder.run(&["import", "a.csv", "--catalog", "c", flag, "event"]).expect(2, "", "there is no column `event`");
+    }
+    folder.write("a.jsonl", "{\"presented\":[\"a\",\"b\"],\"chosen\":\"a\",\"weight\":2}\n");
+    folder.run(&["import", "a.jsonl", "--catalog", "c", "--id", "event"]).expect(2, "", "line 1: nothing makes this row unique");
+    folder.run(&["import", "a.jsonl", "--catalog", "c", "--context", "who"]).expect(2, "", "there is no column `who`");
+    folder.run(&["import", "a.jsonl", "--catalog", "d"]).expect(0, "1 choice recorded", "");
+    folder.run(&["export", "--catalog", "d"]).expect(0, "\"count\":2.0", "");
+    // Compressed it is the same file; a stream has no name.
+    folder.write("b.csv.gz", "presented,chosen\na|b,a\n");
+    folder.run(&["import", "b.csv.gz", "--catalog", "c"]).expect(0, "1 choice recorded", "");
+    std::fs::rename(folder.path("b.csv.gz"), folder.path("b.csv")).unwrap();
+    folder.run(&["import", "b.csv", "--catalog", "c"]).expect(0, "0 choices recorded, 1 there before", "");
+    let file = std::fs::File::open(folder.path("b.csv")).unwrap();
+    folder.run_with(&["import", "/dev/stdin", "--catalog", "c"], file.into()).expect(2, "", "nothing makes this row unique");
+}
+
+/// Names that look like several, or like a list, come back as they were.
+#[test]
+fn odd_names_come_back() {
+    let folder = Folder::new("odd");
+    let rows = [
+        r#"{"presented":["a","b","a|b"],"chosen":["a","b"]}"#,
+        r#"{"presented":["a|b","a\\|b"],"chosen":"a|b"}"#,
+        r#"{"presented":["a\\\\","a\\"],"chosen":"a\\"}"#,
+        r#"{"presented":["[\"a\"]","a"],"tied":["a","[\"a\"]"]}"#,
+        r#"{"presented":["[a","a]"],"chosen":"[a"}"#,
+        r#"{"presented":["é, ü","\"q\""," blank "],"chosen":[" blank ","é, ü"],"context":" odd | one ","weight":0.9336395263671875}"#,
+    ];
+    folder.write("rows.jsonl", &(rows.join("\n") + "\n"));
+    folder.run(&["import", "rows.jsonl", "--catalog", "c"]).expect(0, "6 choices recorded", "");
+    for name in ["out.csv", "out.jsonl"] {
+        folder.run(&["export", "--catalog", "c", "--output", name]).expect(0, "", "");
+        folder.run(&["import", name, "--catalog", "c"]).expect(0, " 0 choices recorded, 6 there before", "");
+        folder.run(&["import", name, "--catalog", "c", "--db", &format!("{name}.db")]).expect(0, "", "");
+        assert_eq!(folder.digest(&format!("{name}.db")), folder.digest("unloop.db"), "{name}");
+    }
 }

@@ -94,17 +94,17 @@ fn escaped<'a>(text: &'a str, separator: &str) -> (String, Option<&'a str>) {
     }
 }
 
-/// A name as [`split`] reads it.
-pub(crate) fn escape<'a>(name: &'a str, separator: &str) -> Cow<'a, str> {
-    if !name.contains('\\') && !name.contains(separator) {
-        return Cow::Borrowed(name);
-    }
-    Cow::Owned(name.replace('\\', r"\\").replace(separator, &format!("\\{separator}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A name as [`split`] reads it.
+    fn escape<'a>(name: &'a str, separator: &str) -> Cow<'a, str> {
+        if !name.contains('\\') && !name.contains(separator) {
+            return Cow::Borrowed(name);
+        }
+        Cow::Owned(name.replace('\\', r"\\").replace(separator, &format!("\\{separator}")))
+    }
 
     #[test]
     fn names_come_back_whatever_they_hold() {

@@ -54,7 +54,8 @@ impl JsonRecords {
             Some((a, b)) if !first.contains_key(name) => vec![a.trim(), b.trim()],
             _ => vec![name],
         });
-        for name in OPTIONAL.into_iter().chain(also.iter().map(String::as_str)) {
+        let wanted: Vec<&str> = wanted.collect();
+        for name in OPTIONAL.into_iter().chain(also.iter().map(String::as_str)).filter(|name| !wanted.contains(name)) {
             if !header.iter().any(|own| own.eq_ignore_ascii_case(name)) {
                 header.push(name.to_owned());
             }

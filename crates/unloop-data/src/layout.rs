@@ -16,6 +16,8 @@ pub struct Layout {
     pub(crate) answer: AnswerColumn,
     pub(crate) tied: Option<usize>,
     pub(crate) count: Option<usize>,
+    /// Where the count is, if the former is empty.
+    pub(crate) weight: Option<usize>,
     pub(crate) user: Option<usize>,
     pub(crate) time: Option<usize>,
     pub(crate) group: Option<usize>,
@@ -93,11 +95,16 @@ impl Layout {
             presented,
             answer,
             tied: known("tied"),
-            count: known("count").or_else(|| known("weight")),
+            count: known("count"),
+            weight: known("weight"),
             user: known("user").filter(|_| settings.details),
             time: known("time").filter(|_| settings.details),
             group: settings.group.as_deref().map(wanted).transpose()?,
-            also: settings.also.iter().map(|name| known(name)).collect(),
+            also: settings
+                .also
+                .iter()
+                .map(|name| if settings.required.contains(name) { wanted(name).map(Some) } else { Ok(known(name)) })
+                .collect::<Result<_, _>>()?,
         })
     }
 }

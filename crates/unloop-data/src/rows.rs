@@ -28,11 +28,21 @@ pub struct ReadSettings {
     pub details: bool,
     /// Other columns whose values are wanted, where they are there.
     pub also: Vec<String>,
+    /// Those of the others that have to be there.
+    pub required: Vec<String>,
 }
 
 impl Default for ReadSettings {
     fn default() -> Self {
-        Self { presented: None, chosen: None, separator: "|".into(), group: None, details: true, also: Vec::new() }
+        Self {
+            presented: None,
+            chosen: None,
+            separator: "|".into(),
+            group: None,
+            details: true,
+            also: Vec::new(),
+            required: Vec::new(),
+        }
     }
 }
 
@@ -108,7 +118,8 @@ impl Rows {
                     None => return Err(failed(None, Problem::NoHeader)),
                     Some(first) if first == b'{' || is_json_lines(&file) => {
                         let columns = [&settings.presented, &settings.chosen, &settings.group];
-                        let wanted: Vec<&str> = columns.iter().filter_map(|name| name.as_deref()).collect();
+                        let required = settings.required.iter().map(String::as_str);
+                        let wanted: Vec<&str> = columns.iter().filter_map(|name| name.as_deref()).chain(required).collect();
                         let (records, header) =
                             JsonRecords::new(input, &wanted, &settings.also).map_err(|problem| failed(Some(1), *problem))?;
                         (Records::Json(records), header)
@@ -195,6 +206,7 @@ impl Rows {
             answer: AnswerColumn::Winner(winner),
             tied: None,
             count: None,
+            weight: None,
             user: None,
             time: None,
             group: None,
@@ -241,10 +253,14 @@ impl Rows {
                 to.push_str(&cell(column)?.one().map_err(at(column))?);
             }
         }
-        row.count = match layout.count {
-            None => 1.0,
-            Some(column) => count(&cell(column)?).map_err(at(column))?,
-        };
+        row.count = 1.0;
+        for column in [layout.count, layout.weight].into_iter().flatten() {
+            let cell = cell(column)?;
+            if cell != Cell::Empty {
+                row.count = count(&cell).map_err(at(column))?;
+                break;
+            }
+        }
         let mut members = Members { options, presented: &mut row.presented, new };
         match &layout.presented {
             Presented::Set(column) => members.add_all(&cell(*column)?, separator).map_err(at(*column))?,
@@ -305,7 +321,7 @@ impl Records {
 
 fn count(cell: &Cell<'_>) -> Outcome<f64> {
     let Cell::Text(text) = cell else {
-        return if *cell == Cell::Empty { Ok(1.0) } else { refuse(Problem::Count { value: "a list".into() }) };
+        return refuse(Problem::Count { value: "a list".into() });
     };
     match text.trim().parse::<f64>() {
         Ok(count) if (0.0..=MAX_COUNT).contains(&count) => Ok(count),

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 use unloop::{OptionId, Options};
 
-use crate::cell::escape;
 use crate::choices::{Choices, CountSettings};
 use crate::rows::{Answer, Row};
 
@@ -122,10 +121,12 @@ impl<W: Write> Writer<W> {
         let Named { presented, chosen, tied, count } = row;
         match self.format {
             WriteFormat::Csv => {
-                let joined = |names: &[&str]| {
-                    let text = names.iter().map(|name| escape(name, "|")).collect::<Vec<_>>().join("|");
-                    // What looks like a JSON array would be read as one.
-                    if text.starts_with('[') && text.ends_with(']') { json!(names).to_string() } else { text }
+                // Where a name could be taken for several, or several for one, or for a list.
+                let is_plain = presented.iter().all(|name| !name.contains(['|', '\\']) && !name.starts_with('['));
+                let joined = |names: &[&str]| match names {
+                    [] => String::new(),
+                    names if is_plain => names.join("|"),
+                    names => json!(names).to_string(),
                 };
                 let fields = [joined(presented), joined(chosen), joined(tied), count.to_string()];
                 let others = also.iter().map(|value| match value {

@@ -38,6 +38,12 @@ pub enum StoreError {
         /// The lock.
         file: String,
     },
+    /// The database of another program.
+    #[error("{file} is a database of another program")]
+    Foreign {
+        /// The database.
+        file: String,
+    },
     /// A format that this program does not know.
     #[error("{file} has format {found}, this program knows up to {known}: use a newer one")]
     Newer {
@@ -61,6 +67,14 @@ pub enum StoreError {
     Beside {
         /// The database.
         file: String,
+    },
+    /// The file is damaged.
+    #[error("{file} is damaged: {problem}")]
+    Damaged {
+        /// The database.
+        file: String,
+        /// What the database said.
+        problem: String,
     },
     /// There is none.
     #[error("{file}: there is no database")]

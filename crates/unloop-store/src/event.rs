@@ -287,7 +287,7 @@ pub(crate) fn rounded(weight: f64) -> f64 {
 /// If not.
 pub fn check_context(name: &str) -> Result<(), BodyError> {
     let why = match Options::check_name(name) {
-        Err(error) => error.to_string(),
+        Err(_) => "it takes 1 to 128 bytes of UTF-8 without control characters".into(),
         Ok(()) if name == ALL => "it stands for all of them".into(),
         Ok(()) => return Ok(()),
     };
@@ -388,6 +388,16 @@ mod tests {
         assert_eq!(text, r#"{"presented":["soup","salad"],"declinable":true,"none":true,"weight":0.5}"#);
         assert_eq!(serde_json::from_str::<Body>(&text).unwrap(), declined);
         assert!(plain.check().is_ok() && declined.check().is_ok());
+    }
+
+    /// Digits that a hasty reader of JSON gets wrong in the last place: the same again was another outcome then, and was refused.
+    #[test]
+    fn weights_are_read_again_to_the_bit() {
+        for weight in [0.933_639_526_367_187_5, 946.180_204_391_479_5, 2_481_508_922.163_800_2, 4_294_967_295.999_999_5] {
+            let body = Body { weight, ..Body::chosen(&["soup", "salad"], "soup") };
+            let text = serde_json::to_string(&body).unwrap();
+            assert_eq!(serde_json::from_str::<Body>(&text).unwrap(), body);
+        }
     }
 
     #[test]

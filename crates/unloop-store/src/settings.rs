@@ -219,7 +219,9 @@ impl OptionChange {
 /// If not.
 pub fn check_catalog_name(name: &str) -> Result<(), SettingError> {
     let good = (1..=LONGEST_CATALOG).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        // Addresses would lead elsewhere.
+        && name.bytes().any(|byte| byte != b'.');
     if good { Ok(()) } else { Err(SettingError::Catalog { name: name.to_owned() }) }
 }
 
@@ -249,7 +251,7 @@ mod tests {
         let catalog =
             |name: &str, settings: &str| Change::Catalog { name: name.into(), settings: settings.into(), expected: None }.check();
         assert!(catalog("lunch-2_b.c", "{}").is_ok());
-        for name in ["", "a b", "ä", "a/b", &"x".repeat(65)] {
+        for name in ["", "a b", "ä", "a/b", "..", &"x".repeat(65)] {
             assert!(matches!(catalog(name, "{}"), Err(SettingError::Catalog { .. })), "{name:?}");
         }
         assert!(matches!(catalog("lunch", "[]"), Err(SettingError::Json { .. })));

@@ -3,9 +3,10 @@
 use blake3::Hasher;
 
 use crate::error::StoreError;
-use crate::event::CatalogId;
+use crate::event::{CatalogId, Event, Kind, check_context, import_key};
 use crate::fold::Fold;
 use crate::replay::{Folding, Start};
+use crate::settings::Change;
 use crate::{Page, Selection, SnapshotKey, Store, snapshot};
 
 /// Events or names read at a time.
@@ -75,8 +76,14 @@ impl Report {
 pub async fn verify(store: &dyn Store, progress: &mut (dyn FnMut(u64, u64) + Send)) -> Result<Report, StoreError> {
     let head = store.head().await?.seq;
     let mut report = Report { seq: head, ..Report::default() };
-    let mut catalogs: Vec<(String, CatalogId)> =
-        store.settings().await?.catalogs.into_iter().map(|catalog| (catalog.name, catalog.id)).collect();
+    let settings = store.settings().await?.catalogs;
+    for catalog in &settings {
+        let change = Change::Catalog { name: catalog.name.clone(), settings: catalog.settings.clone(), expected: None };
+        if let Err(error) = change.check() {
+            report.problem(format!("catalog {}: {error}", catalog.id.0));
+        }
+    }
+    let mut catalogs: Vec<(String, CatalogId)> = settings.into_iter().map(|catalog| (catalog.name, catalog.id)).collect();
     match positions(store, head, &catalogs, &mut report, progress).await {
         Ok(strangers) => catalogs.extend(strangers),
         // Nothing more can be said of a log that cannot be read.
@@ -142,10 +149,12 @@ async fn positions(
             }
             next = event.seq + 1;
             report.events += 1;
-            let gone = event.body.is_none();
-            report.erased += u64::from(gone);
+            report.erased += u64::from(event.body.is_none());
+            check_event(event, report);
             let is = |(_, catalog): &(String, CatalogId)| *catalog == event.catalog;
-            if !gone && !known.iter().any(is) && !strangers.iter().any(is) {
+            if event.body.is_some() && !known.iter().any(is) && !strangers.iter().any(is) {
+                report
+                    .problem(format!("position {} is of catalog {}, which the settings do not know", event.seq, event.catalog.0));
                 strangers.push((format!("#{}", event.catalog.0), event.catalog));
             }
         }
@@ -157,7 +166,34 @@ async fn positions(
     if next <= head {
         report.problem(format!("the log ends at position {}, its head says {head}", next - 1));
     }
+    let beyond = store.read(Selection { after: head, limit: 1, ..Selection::default() }).await?;
+    // Unless somebody appended meanwhile.
+    if let [event, ..] = beyond.as_slice()
+        && store.head().await?.seq < event.seq
+    {
+        report.problem(format!("the log goes on after its head, {head}: there is a position {}", event.seq));
+    }
     Ok(strangers)
+}
+
+/// Whether an event is one that this program would have written.
+fn check_event(event: &Event, report: &mut Report) {
+    let seq = event.seq;
+    if let Some(error) = event.context.as_deref().and_then(|context| check_context(context).err()) {
+        report.problem(format!("position {seq}: {error}"));
+    }
+    let Some(body) = &event.body else { return };
+    if let Err(error) = body.check() {
+        report.problem(format!("position {seq}: {error}"));
+    }
+    let is_right = match (event.kind, &body.source) {
+        (Kind::Import, Some(source)) => event.id == import_key(source),
+        (Kind::Import, None) | (Kind::Erasure, _) => false,
+        _ => true,
+    };
+    if !is_right {
+        report.problem(format!("position {seq}: the id is not that of its body: it would be imported again"));
+    }
 }
 
 /// The fold of a context from the log alone, compared with its snapshot on the way. None if it cannot be folded.
@@ -192,10 +228,12 @@ async fn refold_once(
 ) -> Result<Option<Fold>, StoreError> {
     let whose = context.map_or_else(|| format!("catalog {}", catalog.0), |context| format!("context {context:?}"));
     let kept = store.snapshot(SnapshotKey::new(catalog, context)).await?;
-    // One that was put aside meanwhile is compared, too.
-    let head = head.max(kept.as_ref().map_or(0, |kept| kept.seq));
+    // One that was put aside meanwhile is compared, too; none can be of what has not been.
+    let now = store.head().await?.seq;
+    if let Some(kept) = kept.as_ref().filter(|kept| kept.seq > now) {
+        report.problem(format!("the snapshot of {whose} is of position {}, the log ends at {now}", kept.seq));
+    }
     let folding = |start, upto| Folding { catalog, context: context.map(str::to_owned), start, upto };
-    let mut start = Start::Log;
     if let Some(kept) = &kept {
         let fold = match store.fold(folding(Start::Log, kept.seq)).await {
             Ok(fold) => fold,
@@ -206,11 +244,14 @@ async fn refold_once(
             Ok(read) if read.digest() != fold.digest() => {
                 report.problem(format!("the snapshot of {whose} at position {} is not what the log gives", kept.seq));
             }
+            Ok(read) if read.position() != kept.seq => {
+                report.problem(format!("the snapshot of {whose} says position {}, and stands at {}", read.position(), kept.seq));
+            }
             Ok(_) => report.snapshots += 1,
         }
-        start = Start::Held(Box::new(fold));
     }
-    match store.fold(folding(start, head)).await {
+    // From the log alone: what snapshots say does not count here.
+    match store.fold(folding(Start::Log, head)).await {
         Ok(fold) => Ok(Some(fold)),
         Err(error) => report.wrong(&whose, error),
     }

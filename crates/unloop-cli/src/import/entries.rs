@@ -10,6 +10,9 @@ use unloop_store::{Body, CatalogId, Entry, Outcome, What, check_context};
 
 use crate::failure::failure;
 
+/// Options of a ranking at most.
+const MOST_RANKED: usize = 200;
+
 /// What is the same for all rows of a file.
 pub(super) struct Reading {
     pub(super) file: String,
@@ -20,6 +23,8 @@ pub(super) struct Reading {
     pub(super) declinable: bool,
     /// The column that was asked for.
     pub(super) context_column: Option<String>,
+    /// Likewise.
+    pub(super) id_column: Option<String>,
     pub(super) now: i64,
 }
 
@@ -45,6 +50,9 @@ impl Reading {
             })?;
         }
         let id = match (id.as_str(), &self.source) {
+            ("", _) if self.id_column.is_some() => {
+                return Err(bad("nothing makes this row unique: its id is empty".into(), "leave such rows out with --skip-bad"));
+            }
             ("", None) => {
                 let hint = "name a column with --id, or what the lines come from with --source";
                 return Err(bad("nothing makes this row unique".into(), hint));
@@ -100,6 +108,12 @@ impl Reading {
             Answer::Tied(tied) => Outcome::Tied(names(options, tied)),
             Answer::AllTied => Outcome::Tied(names(options, &row.presented)),
             Answer::Ranked(_) => {
+                // Tied places are all their orders: a row of some kilobytes could mean millions of choices.
+                if row.presented.len() > MOST_RANKED {
+                    let problem =
+                        format!("{} options are ranked: at most {MOST_RANKED} can be imported in one row", row.presented.len());
+                    return Err(bad(problem, "leave such rows out with --skip-bad"));
+                }
                 let mut steps = Vec::new();
                 for_each_choice(row, &CountSettings::default(), None, |presented, option, weight| {
                     steps.push((presented.to_vec(), option, weight));

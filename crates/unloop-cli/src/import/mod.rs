@@ -3,6 +3,7 @@
 mod entries;
 
 use std::collections::VecDeque;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use entries::{Reading, Where};
 ///
 /// A row is imported once: its `id` column, or else its file's name and line number, is remembered, so the same import can be run again after an
 /// error, or on a file that has grown. A catalog that is not there is made, with the options that the rows present.
+/// Two different files of one name need a --source each.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -108,6 +110,7 @@ struct Imported {
     rows: u64,
     recorded: u64,
     repeated: u64,
+    empty: u64,
     conflicts: u64,
     erased: u64,
     left_out: u64,
@@ -134,10 +137,11 @@ impl Import {
         if refused > imported.told.len() as u64 {
             eprintln!("warning: … and {} more", refused - imported.told.len() as u64);
         }
+        let mut out = std::io::stdout().lock();
         if self.json {
-            print_json(&mut std::io::stdout().lock(), &imported)?;
+            print_json(&mut out, &imported)?;
         } else {
-            self.tell(&imported);
+            self.tell(&imported, &mut out)?;
         }
         Ok(if refused > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
@@ -147,7 +151,7 @@ impl Import {
         let names: Vec<String> = self.files.iter().map(|file| self.source_of(file)).collect();
         let twice = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name));
         match twice {
-            Some((_, name)) if self.id.is_none() => Err(failure(
+            Some((_, name)) if self.id.is_none() && name != "-" => Err(failure(
                 format!("two files are called {name:?}: their lines would have the same ids"),
                 "import them one at a time, each with a --source of its own, or name a column with --id",
             )),
@@ -155,9 +159,16 @@ impl Import {
         }
     }
 
-    /// What a file is called in ids. Without its folder: the same file elsewhere is the same file.
+    /// What a file is called in ids. Without its folder, and as if it were not compressed: the same file elsewhere is the same file. A stream
+    /// has no name.
     fn source_of(&self, file: &Path) -> String {
-        let own = || file.file_name().map_or_else(|| "-".into(), |name| name.to_string_lossy().into_owned());
+        let own = || match file.file_name() {
+            Some(name) if file.is_file() && !file.starts_with("/dev") && !file.starts_with("/proc") => {
+                let name = name.to_string_lossy();
+                name.strip_suffix(".gz").unwrap_or(&name).to_owned()
+            }
+            _ => "-".into(),
+        };
         self.source.clone().unwrap_or_else(own)
     }
 
@@ -189,6 +200,7 @@ impl Import {
                 catalog,
                 declinable: self.declinable,
                 context_column: self.context.clone(),
+                id_column: self.id.clone(),
                 now: now(),
             };
             self.rows(rows, &reading, &mut options, &mut work, &mut skipped).await?;
@@ -214,6 +226,7 @@ impl Import {
             group: None,
             details: true,
             also: vec![or(&self.context, "context"), or(&self.id, "id"), "kind".into(), "declinable".into()],
+            required: self.context.iter().chain(&self.id).cloned().collect(),
         }
     }
 
@@ -235,7 +248,10 @@ impl Import {
                 Err(error) => Err(error.into()),
             };
             match found {
-                Ok(()) => work.imported.rows += 1,
+                Ok(()) => {
+                    work.imported.rows += 1;
+                    work.imported.empty += u64::from(row.count == 0.0);
+                }
                 Err(error) if self.skip_bad && is_of_row(&error) => skipped.push(error.to_string()),
                 Err(error) => {
                     // What came before it is recorded, as is said.
@@ -254,7 +270,9 @@ impl Import {
     async fn find_or_make(&self, store: &Sqlite) -> Result<(CatalogId, bool)> {
         let known = store.settings().await.map_err(explained)?.catalogs;
         if let Some(found) = known.iter().find(|catalog| catalog.name == self.catalog) {
-            return Ok((found.id, false));
+            // One without any option was made by an import that did not come to its end.
+            let is_new = store.options(found.id).await.map_err(explained)?.is_empty();
+            return Ok((found.id, is_new));
         }
         let change = Change::Catalog { name: self.catalog.clone(), settings: "{}".into(), expected: None };
         match store.change(change).await.map_err(explained)? {
@@ -301,30 +319,36 @@ impl Import {
         Ok(())
     }
 
-    fn tell(&self, imported: &Imported) {
-        let Imported { rows, recorded, repeated, conflicts, erased, options_added, options_unknown, seq, .. } = imported;
+    fn tell(&self, imported: &Imported, out: &mut impl Write) -> Result<()> {
+        let Imported { rows, recorded, repeated, conflicts, erased, empty, options_added, options_unknown, seq, .. } = imported;
         let number = |value: u64| count(value as f64);
         let plural = |value: u64, one: &str| format!("{} {one}{}", number(value), if value == 1 { "" } else { "s" });
-        println!("{}: {} recorded, {} there before", plural(*rows, "row"), plural(*recorded, "choice"), number(*repeated));
+        writeln!(out, "{}: {} recorded, {} there before", plural(*rows, "row"), plural(*recorded, "choice"), number(*repeated))?;
+        if *empty > 0 {
+            writeln!(out, "{} of a count of 0 left out", plural(*empty, "row"))?;
+        }
         if conflicts + erased > 0 {
-            println!(
+            writeln!(
+                out,
                 "{} not recorded: {} under an id that holds something else, {} erased before",
                 number(conflicts + erased),
                 number(*conflicts),
                 number(*erased)
-            );
+            )?;
         }
         if *options_added > 0 {
-            println!("{} added to catalog {}", plural(*options_added as u64, "option"), self.catalog);
+            writeln!(out, "{} added to catalog {}", plural(*options_added as u64, "option"), self.catalog)?;
         }
         if *options_unknown > 0 {
-            println!(
+            writeln!(
+                out,
                 "{} not in catalog {}, counted and not presented (--add-options adds them)",
                 plural(*options_unknown as u64, "option"),
                 self.catalog
-            );
+            )?;
         }
-        println!("{}: the log ends at position {}", self.database.path().display(), number(*seq));
+        writeln!(out, "{}: the log ends at position {}", self.database.path().display(), number(*seq))?;
+        Ok(())
     }
 }
 

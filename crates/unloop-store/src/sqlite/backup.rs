@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::params;
 
-use super::{Sqlite, beside, private, reading};
+use super::{Sqlite, beside, private, reading, schema};
 use crate::Answer;
 use crate::error::StoreError;
 
@@ -21,10 +21,11 @@ impl Sqlite {
         self.look(move |_| {
             let name = to.display().to_string();
             let problem = |error: &dyn ToString| StoreError::Database { file: name.clone(), problem: error.to_string() };
-            if to.exists() {
+            if std::fs::symlink_metadata(&to).is_ok() {
                 return Err(problem(&"there is a file already"));
             }
-            let part = beside(&to, ".part");
+            // Two at once must not write into one file.
+            let part = beside(&to, &format!(".{}.part", std::process::id()));
             let copied = (|| {
                 // Left behind by one that was cut off.
                 let file = private(true).truncate(true).open(&part).map_err(|error| problem(&error))?;
@@ -43,7 +44,9 @@ impl Sqlite {
                 Ok(seq)
             })();
             if copied.is_err() {
-                let _ = std::fs::remove_file(&part);
+                for ending in ["", "-journal"] {
+                    let _ = std::fs::remove_file(beside(&part, ending));
+                }
             }
             copied
         })
@@ -56,7 +59,8 @@ impl Sqlite {
             let mut query = connection.prepare("PRAGMA integrity_check(10)").map_err(failed)?;
             let rows = query.query_map([], |row| row.get::<_, String>(0)).map_err(failed)?;
             let found = rows.collect::<Result<Vec<String>, _>>().map_err(failed)?;
-            Ok(found.into_iter().filter(|line| line != "ok").collect())
+            let missing = schema::missing(connection)?.into_iter().map(|part| format!("{part} is missing"));
+            Ok(found.into_iter().filter(|line| line != "ok").chain(missing).collect())
         })
     }
 }

@@ -120,7 +120,9 @@ impl Sqlite {
         let file = path.display().to_string();
         let problem = |error: &dyn ToString| StoreError::Database { file: file.clone(), problem: error.to_string() };
         let appends = settings.access == Access::Append;
-        if !appends && !path.exists() {
+        // Before anything is written, even beside it: what is not ours is left as it is.
+        let found = look(path, &file, settings)?;
+        if !appends && found == 0 {
             return Err(StoreError::NoDatabase { file });
         }
         // Whoever appends may be in the middle of a commit; without one, what is not finished never will be.
@@ -329,6 +331,20 @@ fn lock(path: &Path) -> Result<File, StoreError> {
         Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::InUse { file: path.display().to_string() }),
         Err(std::fs::TryLockError::Error(error)) => Err(problem(error)),
     }
+}
+
+/// The format of what lies there, without changing it: 0 for nothing, or an empty file.
+fn look(path: &Path, file: &str, settings: SqliteSettings) -> Result<i64, StoreError> {
+    if std::fs::metadata(path).map_or(true, |own| own.is_file() && own.len() == 0) {
+        return Ok(0);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = match settings.vfs {
+        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs),
+        None => Connection::open_with_flags(path, flags),
+    };
+    let connection = opened.map_err(|error| reading::told(file, &error))?;
+    schema::format(&connection, file)
 }
 
 /// How files are opened: for their owner alone.

@@ -1,6 +1,6 @@
 //! What is asked of the tables.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, params};
 
 use crate::decide::parse;
 use crate::error::StoreError;
@@ -12,7 +12,16 @@ use crate::{Head, Page, Selection, Snapshot, SnapshotKey};
 
 /// The database that a connection is to.
 pub(super) fn problem(connection: &Connection, error: &rusqlite::Error) -> StoreError {
-    StoreError::Database { file: connection.path().unwrap_or("a database").to_owned(), problem: error.to_string() }
+    told(connection.path().unwrap_or("a database"), error)
+}
+
+/// What a database said.
+pub(super) fn told(file: &str, error: &rusqlite::Error) -> StoreError {
+    let (file, problem) = (file.to_owned(), error.to_string());
+    let code = error.sqlite_error_code();
+    // A table without its one row is as bad as a page that is none.
+    let damaged = matches!(code, Some(ErrorCode::DatabaseCorrupt)) || matches!(error, rusqlite::Error::QueryReturnedNoRows);
+    if damaged { StoreError::Damaged { file, problem } } else { StoreError::Database { file, problem } }
 }
 
 pub(super) fn head(connection: &Connection) -> Result<Head, StoreError> {

@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::reading;
 use crate::error::StoreError;
 
 /// The newest format.
@@ -119,13 +120,6 @@ const STEPS: [&str; FORMAT as usize] = [
 pub(super) fn prepare(connection: &Connection, file: &str) -> Result<(), StoreError> {
     let problem = |error: rusqlite::Error| StoreError::Database { file: file.to_owned(), problem: error.to_string() };
     let found = format(connection, file)?;
-    if found == 0 {
-        let tables = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0));
-        if tables.map_err(problem)? > 0 {
-            let problem = "it holds tables of another program: name another file";
-            return Err(StoreError::Database { file: file.to_owned(), problem: problem.into() });
-        }
-    }
     for (format, step) in STEPS.iter().enumerate().skip(found as usize) {
         let text = format!("BEGIN IMMEDIATE; {step} PRAGMA user_version = {}; COMMIT;", format + 1);
         connection.execute_batch(&text).map_err(problem)?;
@@ -133,9 +127,43 @@ pub(super) fn prepare(connection: &Connection, file: &str) -> Result<(), StoreEr
     Ok(())
 }
 
-/// The format of a database: 0 for one without tables. A newer one is refused.
+/// The format of a database: 0 for one without tables. A newer one is refused, and one of another program.
 pub(super) fn format(connection: &Connection, file: &str) -> Result<i64, StoreError> {
-    let problem = |error: rusqlite::Error| StoreError::Database { file: file.to_owned(), problem: error.to_string() };
-    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(problem)?;
-    if (0..=FORMAT).contains(&found) { Ok(found) } else { Err(StoreError::Newer { file: file.to_owned(), found, known: FORMAT }) }
+    let failed = |error: rusqlite::Error| reading::problem(connection, &error);
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
+    let count = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(failed);
+    let tables = count("SELECT count(*) FROM sqlite_master")?;
+    let own = count("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('head', 'events')")?;
+    match found {
+        0 if tables == 0 => Ok(0),
+        1..=FORMAT if own == 2 => Ok(found),
+        newer if newer > FORMAT && own == 2 => Err(StoreError::Newer { file: file.to_owned(), found, known: FORMAT }),
+        _ => Err(StoreError::Foreign { file: file.to_owned() }),
+    }
+}
+
+/// Tables and indexes that are not there.
+pub(super) fn missing(connection: &Connection) -> Result<Vec<&'static str>, StoreError> {
+    const PARTS: [&str; 11] = [
+        "head",
+        "events",
+        "events_of_context",
+        "erasures",
+        "catalogs",
+        "options",
+        "keys",
+        "snapshots",
+        "presentations",
+        "presentations_of_context",
+        "trends",
+    ];
+    let failed = |error: rusqlite::Error| reading::problem(connection, &error);
+    let mut query = connection.prepare_cached("SELECT count(*) FROM sqlite_master WHERE name = ?1").map_err(failed)?;
+    let mut missing = Vec::new();
+    for part in PARTS {
+        if query.query_row([part], |row| row.get::<_, i64>(0)).map_err(failed)? == 0 {
+            missing.push(part);
+        }
+    }
+    Ok(missing)
 }

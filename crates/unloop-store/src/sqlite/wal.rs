@@ -9,35 +9,61 @@ use std::path::Path;
 const HEADER: usize = 32;
 const FRAME: usize = 24;
 
-/// Whether there is something of a commit that was not finished. A log that cannot be read, or is none, has nothing.
+/// Whether there is something of a commit that was not finished, or was damaged. A log that cannot be read, or is none, has nothing.
 ///
-/// The format is that of <https://www.sqlite.org/fileformat2.html#walformat>: frames with the salts of the header belong to it, and the last of a
-/// commit says how large the database is after it. What an earlier round left behind has other salts.
+/// The format is that of <https://www.sqlite.org/fileformat2.html#walformat>: frames with the salts of the header belong to it, each has a checksum
+/// over all before it, and the last of a commit says how large the database is after it. What an earlier round left behind has other salts.
 pub(super) fn is_unfinished(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut file = BufReader::new(file);
     let mut header = [0; HEADER];
     let Some(HEADER) = fill(&mut file, &mut header) else { return false };
-    let word =
-        |bytes: &[u8], place: usize| u32::from_be_bytes([bytes[place], bytes[place + 1], bytes[place + 2], bytes[place + 3]]);
-    let page = word(&header, 8) as usize;
-    if word(&header, 0) & !1 != 0x377f_0682 || !(512..=65_536).contains(&page) {
+    let (magic, page) = (word(&header, 0), word(&header, 8) as usize);
+    if magic & !1 != 0x377f_0682 || !(512..=65_536).contains(&page) {
         return false;
     }
-    let salts = [word(&header, 16), word(&header, 20)];
+    let mut sum = Sum { is_big: magic & 1 == 1, state: (0, 0) };
+    sum.add(&header[..24]);
+    let salts = &header[16..24];
     let mut frame = vec![0; FRAME + page];
     let mut unfinished = false;
     loop {
-        match fill(&mut file, &mut frame) {
-            Some(read) if read == frame.len() && [word(&frame, 8), word(&frame, 12)] == salts => {
-                unfinished = word(&frame, 4) == 0;
-            }
-            // Cut off inside a frame of this log.
-            Some(read) if (16..FRAME + page).contains(&read) => {
-                return unfinished || [word(&frame, 8), word(&frame, 12)] == salts;
-            }
-            _ => return unfinished,
+        let Some(read) = fill(&mut file, &mut frame) else { return unfinished };
+        // Whose it is stands in the first 16 bytes.
+        if read < 16 || frame[8..16] != *salts {
+            return unfinished;
         }
+        if read < frame.len() {
+            return true;
+        }
+        sum.add(&frame[..8]);
+        sum.add(&frame[FRAME..]);
+        if (word(&frame, 16), word(&frame, 20)) != sum.state {
+            return true;
+        }
+        unfinished = word(&frame, 4) == 0;
+    }
+}
+
+fn word(bytes: &[u8], place: usize) -> u32 {
+    u32::from_be_bytes([bytes[place], bytes[place + 1], bytes[place + 2], bytes[place + 3]])
+}
+
+/// The checksum of the format, over pairs of words in the order of bytes that the header says.
+struct Sum {
+    is_big: bool,
+    state: (u32, u32),
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        let (mut x, mut y) = self.state;
+        for pair in bytes.chunks_exact(8) {
+            let read = |place: usize| if self.is_big { word(pair, place) } else { word(pair, place).swap_bytes() };
+            x = x.wrapping_add(read(0)).wrapping_add(y);
+            y = y.wrapping_add(read(4)).wrapping_add(x);
+        }
+        self.state = (x, y);
     }
 }
 
