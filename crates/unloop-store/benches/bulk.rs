@@ -14,7 +14,7 @@ const LUNCH: CatalogId = CatalogId(1);
 const OPTIONS: usize = 300;
 const SHOWN: usize = 5;
 const TOGETHER: usize = 4_096;
-const WAITING: usize = 32;
+const WAITING: usize = 64;
 /// Choices of the context that is loaded cold.
 const LONG: usize = 1_000;
 

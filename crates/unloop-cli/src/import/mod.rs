@@ -96,7 +96,7 @@ Exit codes:
 
 /// Rows sent at a time, and how often before the first is answered: these share a transaction.
 const TOGETHER: usize = 4_096;
-const MOST_WAITING: usize = 32;
+const MOST_WAITING: usize = 64;
 /// Contexts with as many events that no snapshot has get one, so that they load at once.
 const LONG_TAIL: u64 = 257;
 /// Snapshots of one transaction.

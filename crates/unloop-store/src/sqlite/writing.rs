@@ -15,7 +15,7 @@ use crate::note::Note;
 /// Requests that share a transaction at most: bounds what a failure can take with it, and how long the first waits.
 const MOST_TOGETHER: usize = 1_024;
 /// Entries that share a transaction at most. Imports send thousands at a time: the fewer transactions, the fewer times each page is written.
-const MOST_ENTRIES: usize = 131_072;
+const MOST_ENTRIES: usize = 262_144;
 /// Pages in the write-ahead log from which on it is copied into the database, and begun anew: 4 MB. A commit that is written over an old one is flushed
 /// faster than one that makes the file longer.
 const CHECKPOINT: i64 = 1_000;
