@@ -7,7 +7,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{
-    Body, CacheLimits, CatalogId, Contexts, Entry, Kind, Memory, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store,
+    Body, CacheLimits, CatalogId, Change, Contexts, Entry, Kind, Memory, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store,
     Synchronous, What, fold, load,
 };
 
@@ -107,6 +107,8 @@ fn they_miss_nothing_while_others_append() {
     std::fs::create_dir_all(&folder).unwrap();
     let settings = SqliteSettings { synchronous: Synchronous::Off, ..SqliteSettings::default() };
     let store: Arc<dyn Store> = Arc::new(Sqlite::open_with(&folder.join("unloop.db"), settings).unwrap());
+    let catalog = Change::Catalog { name: "lunch".into(), settings: "{}".into(), expected: Some(0) };
+    run(store.change(catalog)).unwrap();
     let servers: Vec<Arc<Contexts>> = (0..2)
         .map(|_| {
             let limits = CacheLimits { contexts: 4, bytes: usize::MAX };

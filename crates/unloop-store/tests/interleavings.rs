@@ -17,7 +17,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use repeated::report;
 use unloop_store::{
-    Body, CacheLimits, Contexts, Entry, Kind, Memory, Outcome, Sqlite, SqliteSettings, Store, Synchronous, What, fold, load,
+    Body, CacheLimits, Change, Contexts, Entry, Kind, Memory, Outcome, Sqlite, SqliteSettings, Store, Synchronous, What, fold,
+    load,
 };
 
 fn main() -> ExitCode {
@@ -73,6 +74,8 @@ impl Case {
 
     async fn run(mut self) -> usize {
         let store = self.open();
+        let catalog = Change::Catalog { name: "lunch".into(), settings: "{}".into(), expected: Some(0) };
+        store.change(catalog).await.expect("a catalog");
         let mut world = self.serve(store).await;
         let mut model = Model::default();
         let steps = self.rng.random_range(10..60);

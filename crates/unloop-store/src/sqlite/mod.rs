@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::oneshot;
 
 use crate::error::StoreError;
@@ -338,12 +338,17 @@ fn look(path: &Path, file: &str, settings: SqliteSettings) -> Result<i64, StoreE
     if std::fs::metadata(path).map_or(true, |own| own.is_file() && own.len() == 0) {
         return Ok(0);
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = match settings.vfs {
-        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs),
-        None => Connection::open_with_flags(path, flags),
+    let open = |flags| match settings.vfs {
+        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX, vfs),
+        None => Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX),
     };
-    let connection = opened.map_err(|error| reading::told(file, &error))?;
+    let told = |error: rusqlite::Error| reading::told(file, &error);
+    let mut connection = open(OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(told)?;
+    let first = connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()));
+    if first.is_err_and(|error| error.sqlite_error_code() == Some(ErrorCode::ReadOnly)) {
+        // Cut off while it was made: it has to be rolled back before it can be read.
+        connection = open(OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)?;
+    }
     schema::format(&connection, file)
 }
 
