@@ -301,7 +301,7 @@ fn bad_rows_are_named_and_lose_nothing() {
     folder.run(&["import", "bad.csv", "deep/bad.csv", "--catalog", "letters"]).expect(2, "", "two files are called \"bad.csv\"");
 }
 
-/// What a reviewer broke.
+/// What could destroy something, or be taken for good.
 #[test]
 fn nothing_is_destroyed_or_taken_for_good() {
     let folder = Folder::new("guards");
