@@ -98,7 +98,7 @@ impl Input {
         let settings = self.count_settings();
         let read = Arc::new(AtomicU64::new(0));
         let mut counted = {
-            let _progress = Progress::reading(Arc::clone(&read), self.total_bytes());
+            let _progress = Progress::reading(Arc::clone(&read), total_bytes(&self.files));
             let sources = self.files.iter().map(|path| Source::open_counted(path, &read));
             count(sources, &mut options, &self.read_settings(columns, group), &settings)?
         };
@@ -224,10 +224,6 @@ impl Input {
         }
     }
 
-    fn total_bytes(&self) -> Option<u64> {
-        self.files.iter().map(|path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|m| m.len())).sum()
-    }
-
     /// Options named in a file of their own.
     fn known_options(&self) -> Result<Options> {
         let mut options = Options::new();
@@ -236,6 +232,11 @@ impl Input {
         }
         Ok(options)
     }
+}
+
+/// Bytes of all files, where that can be known.
+pub(crate) fn total_bytes(files: &[PathBuf]) -> Option<u64> {
+    files.iter().map(|path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|own| own.len())).sum()
 }
 
 pub(crate) fn warn_of_skipped(count: u64, first: &[impl std::fmt::Display]) {

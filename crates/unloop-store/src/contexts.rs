@@ -17,8 +17,8 @@ use crate::{Selection, Snapshot, SnapshotKey, Store};
 
 /// Events read at a time.
 const PAGE: usize = 1_000;
-/// Events since its last snapshot that a context has at least before it is put aside again.
-const LEAST_TAIL: usize = 256;
+/// Events since its last snapshot that a context has at least before it is put aside again: with more it takes too long to load.
+pub const LEAST_TAIL: usize = 256;
 /// Snapshots written at a time.
 const TOGETHER: usize = 256;
 

@@ -39,7 +39,7 @@ mod verify;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use contexts::{CacheLimits, CacheUse, Contexts, Held};
+pub use contexts::{CacheLimits, CacheUse, Contexts, Held, LEAST_TAIL};
 pub use error::StoreError;
 pub use event::{
     ALL, Body, BodyError, CatalogId, Entry, Event, Kind, LONGEST_ID, MOST_PRESENTED, MOST_WEIGHT, Outcome, What, check_context,

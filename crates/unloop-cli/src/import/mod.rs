@@ -15,14 +15,14 @@ use serde::Serialize;
 use unloop::Options;
 use unloop_data::{ReadSettings, Row, Rows, Source};
 use unloop_store::{
-    Answer, Appended, CatalogId, Change, Changed, Entry, OptionChange, Snapshot, SnapshotKey, Sqlite, Store, check_catalog_name,
-    load,
+    Answer, Appended, CatalogId, Change, Changed, Entry, LEAST_TAIL, OptionChange, Snapshot, SnapshotKey, Sqlite, Store,
+    check_catalog_name, load,
 };
 
 use crate::database::{Database, explained, now, wait};
 use crate::failure::failure;
 use crate::figures::count;
-use crate::input::{Columns, separator};
+use crate::input::{Columns, separator, total_bytes, warn_of_skipped};
 use crate::output::print_json;
 use crate::progress::Progress;
 use entries::{Reading, Where};
@@ -97,8 +97,6 @@ Exit codes:
 /// Rows sent at a time, and how often before the first is answered: these share a transaction.
 const TOGETHER: usize = 4_096;
 const MOST_WAITING: usize = 64;
-/// Contexts with as many events that no snapshot has get one, so that they load at once.
-const LONG_TAIL: u64 = 257;
 /// Snapshots of one transaction.
 const SNAPSHOTS: usize = 256;
 /// Rows told one by one at most.
@@ -119,6 +117,13 @@ struct Imported {
     seq: u64,
     #[serde(skip)]
     told: Vec<String>,
+}
+
+/// Bad lines: how many, and the first of them.
+#[derive(Default)]
+struct Skipped {
+    lines: u64,
+    first: Vec<String>,
 }
 
 impl Import {
@@ -180,13 +185,8 @@ impl Import {
         let (catalog, is_new) = self.find_or_make(store).await?;
         let mut options = Options::new();
         let mut work = Work { store, waiting: VecDeque::new(), imported: Imported::default() };
-        let total = self
-            .files
-            .iter()
-            .map(|path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|own| own.len()))
-            .sum();
-        let progress = Progress::reading(Arc::clone(read), total);
-        let mut skipped = Vec::new();
+        let progress = Progress::reading(Arc::clone(read), total_bytes(&self.files));
+        let mut skipped = Skipped::default();
         let mut first = Some(first);
         for path in &self.files {
             let name = self.source_of(path);
@@ -207,9 +207,9 @@ impl Import {
         }
         work.answered().await?;
         drop(progress);
-        crate::input::warn_of_skipped(skipped.len() as u64, &skipped[..skipped.len().min(MOST_TOLD)]);
+        warn_of_skipped(skipped.lines, &skipped.first);
         let mut imported = work.imported;
-        imported.left_out = skipped.len() as u64;
+        imported.left_out = skipped.lines;
         let _progress = Progress::working("putting folds aside");
         self.put_aside(store, catalog).await?;
         self.add_options(store, catalog, is_new, &options, &mut imported).await?;
@@ -236,7 +236,7 @@ impl Import {
         reading: &Reading,
         options: &mut Options,
         work: &mut Work<'_>,
-        skipped: &mut Vec<String>,
+        skipped: &mut Skipped,
     ) -> Result<()> {
         let mut row = Row::default();
         let (mut entries, mut places) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
@@ -244,7 +244,6 @@ impl Import {
             let found = match rows.read(options, &mut row) {
                 Ok(false) => break,
                 Ok(true) => reading.entries(options, &row, &mut entries, &mut places),
-                Err(error) if error.is_of_row() && self.skip_bad => Err(error.into()),
                 Err(error) => Err(error.into()),
             };
             match found {
@@ -252,7 +251,12 @@ impl Import {
                     work.imported.rows += 1;
                     work.imported.empty += u64::from(row.count == 0.0);
                 }
-                Err(error) if self.skip_bad && is_of_row(&error) => skipped.push(error.to_string()),
+                Err(error) if self.skip_bad && is_of_row(&error) => {
+                    skipped.lines += rows.lines();
+                    if skipped.first.len() < MOST_TOLD {
+                        skipped.first.push(error.to_string());
+                    }
+                }
                 Err(error) => {
                     // What came before it is recorded, as is said.
                     work.send(std::mem::take(&mut entries), std::mem::take(&mut places), reading).await?;
@@ -285,7 +289,7 @@ impl Import {
     async fn put_aside(&self, store: &Sqlite, catalog: CatalogId) -> Result<()> {
         let all = Snapshot::of(&load(store, catalog, None).await.map_err(explained)?);
         let mut kept = vec![(SnapshotKey::all(catalog), all)];
-        for context in store.long_tails(catalog, LONG_TAIL).await.map_err(explained)? {
+        for context in store.long_tails(catalog, LEAST_TAIL as u64 + 1).await.map_err(explained)? {
             let fold = load(store, catalog, Some(&context)).await.map_err(explained)?;
             kept.push((SnapshotKey::new(catalog, Some(&context)), Snapshot::of(&fold)));
             if kept.len() >= SNAPSHOTS {
