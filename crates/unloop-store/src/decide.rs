@@ -1,7 +1,7 @@
 //! What becomes of an entry, an erasure, a change of settings: one rule for every backend.
 
 use crate::error::StoreError;
-use crate::event::{Body, CatalogId, Entry, Kind, What, check_context, import_key, rounded};
+use crate::event::{Body, CatalogId, Entry, Kind, What, check_context, import_key, rounded, withdrawal_key};
 use crate::settings::{Catalog, CatalogOption, Change, Changed, Key, OptionChange};
 use crate::{Appended, Snapshot, SnapshotKey, snapshot};
 
@@ -156,7 +156,7 @@ pub(crate) fn append(log: &mut impl Transaction, prepared: &Prepared) -> Result<
         Asked::Withdraw { of, key } => {
             let Some(found) = log.find(*catalog, *of, key)? else { return Ok(Appended::Unknown) };
             let Some(text) = found.text else { return Ok(Appended::Gone { seq: found.seq }) };
-            let id = format!("{}:{key}", of.name());
+            let id = withdrawal_key(*of, key);
             // All that its fold needs: what it takes back, and from whom.
             let context = found.context.as_deref().or(context.as_deref());
             let pushed = Pushed { catalog: *catalog, context, kind: Kind::Withdrawal, id: &id, text: Some(&text), time: *time };

@@ -355,6 +355,11 @@ pub fn import_key(id: &str) -> String {
     blake3::hash(id.as_bytes()).to_hex()[..32].to_owned()
 }
 
+/// The id under which it is kept that something was taken back.
+pub fn withdrawal_key(of: Kind, id: &str) -> String {
+    format!("{}:{id}", of.name())
+}
+
 /// An event of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {

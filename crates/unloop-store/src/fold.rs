@@ -37,6 +37,19 @@ impl Default for Fold {
     }
 }
 
+/// A choice that a fold counted, in its own numbers of options.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part<'a> {
+    /// What it was chosen from.
+    pub members: &'a [OptionId],
+    /// What was chosen.
+    pub chosen: OptionId,
+    /// How often.
+    pub weight: f64,
+    /// Whether it came, or was taken back.
+    pub adds: bool,
+}
+
 /// What an event did to a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
@@ -100,6 +113,14 @@ impl Fold {
     /// # Errors
     /// If it cannot be counted: a log that this program has not written.
     pub fn apply(&mut self, event: &Event) -> Result<Applied, StoreError> {
+        self.apply_with(event, &mut |_| {})
+    }
+
+    /// As [`apply`](Self::apply), and tells what was counted.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn apply_with(&mut self, event: &Event, with: &mut dyn FnMut(Part<'_>)) -> Result<Applied, StoreError> {
         if event.seq <= self.position {
             return Ok(Applied::Before);
         }
@@ -107,25 +128,31 @@ impl Fold {
             return Ok(Applied::Reload);
         }
         match &event.body {
-            Some(body) => self.take_in(event.seq, event.kind, Counted::Owned(body))?,
+            Some(body) => self.take_in(event.seq, event.kind, Counted::Owned(body), with)?,
             None => self.advance(event.seq),
         }
         Ok(Applied::Counted)
     }
 
     /// Takes in what an event holds.
-    pub(crate) fn take_in(&mut self, seq: u64, kind: Kind, body: Counted<'_>) -> Result<(), StoreError> {
-        self.count(body, kind != Kind::Withdrawal).map_err(|problem| StoreError::Log { seq, problem })?;
+    pub(crate) fn take_in(
+        &mut self,
+        seq: u64,
+        kind: Kind,
+        body: Counted<'_>,
+        with: &mut dyn FnMut(Part<'_>),
+    ) -> Result<(), StoreError> {
+        self.count(body, kind != Kind::Withdrawal, with).map_err(|problem| StoreError::Log { seq, problem })?;
         (self.position, self.tail) = (seq, self.tail + 1);
         Ok(())
     }
 
     /// Takes an event back that it holds.
     pub(crate) fn undo(&mut self, kind: Kind, body: &Body) -> Result<(), String> {
-        self.count(Counted::Owned(body), kind == Kind::Withdrawal)
+        self.count(Counted::Owned(body), kind == Kind::Withdrawal, &mut |_| {})
     }
 
-    fn count(&mut self, body: Counted<'_>, adds: bool) -> Result<(), String> {
+    fn count(&mut self, body: Counted<'_>, adds: bool, with: &mut dyn FnMut(Part<'_>)) -> Result<(), String> {
         match body {
             Counted::Owned(Body { presented, declinable, outcome, weight, .. }) => {
                 let picked = match outcome {
@@ -133,7 +160,7 @@ impl Fold {
                     Outcome::Tied(names) => Picked::Tied(names),
                     Outcome::None => Picked::Nothing,
                 };
-                self.count_names(presented, *declinable, &picked, *weight, adds)
+                self.count_names(presented, *declinable, &picked, *weight, adds, with)
             }
             Counted::Read(ReadBody { presented, declinable, chosen, tied, none, weight }) => {
                 let picked = match (chosen, tied, none) {
@@ -142,7 +169,7 @@ impl Fold {
                     (None, None, Some(true)) => Picked::Nothing,
                     _ => return Err("one of `chosen`, `tied` and `none` says what came of it".into()),
                 };
-                self.count_names(presented, *declinable, &picked, weight.unwrap_or(1.0), adds)
+                self.count_names(presented, *declinable, &picked, weight.unwrap_or(1.0), adds, with)
             }
         }
     }
@@ -154,6 +181,7 @@ impl Fold {
         picked: &Picked<'_, N>,
         weight: f64,
         adds: bool,
+        with: &mut dyn FnMut(Part<'_>),
     ) -> Result<(), String> {
         let Self { options, statistics, names: bytes, members, .. } = self;
         let mut intern = |name: &str| {
@@ -172,10 +200,11 @@ impl Fold {
         // Exact in any order: the log holds multiples of a grain. One that was written before it did is rounded here.
         let weight = rounded(weight);
         let mut count = |option: OptionId, part: f64| {
-            let members = members.iter().copied();
-            let counted =
-                if adds { statistics.record(members, option, part) } else { statistics.withdraw(members, option, part) };
-            counted.map_err(|error| error.to_string())
+            let own = members.iter().copied();
+            let counted = if adds { statistics.record(own, option, part) } else { statistics.withdraw(own, option, part) };
+            counted.map_err(|error| error.to_string())?;
+            with(Part { members, chosen: option, weight: part, adds });
+            Ok::<(), String>(())
         };
         let id = |name: &str| options.get(name).ok_or_else(|| format!("{name:?} was chosen and not presented"));
         match picked {

@@ -43,9 +43,9 @@ pub use contexts::{CacheLimits, CacheUse, Contexts, Held, LEAST_TAIL};
 pub use error::StoreError;
 pub use event::{
     ALL, Body, BodyError, CatalogId, Entry, Event, Kind, LONGEST_ID, MOST_PRESENTED, MOST_WEIGHT, Outcome, What, check_context,
-    import_key,
+    import_key, withdrawal_key,
 };
-pub use fold::{Applied, Fold};
+pub use fold::{Applied, Fold, Part};
 pub use memory::Memory;
 pub use note::{KEEP_MINUTES, KEEP_PRESENTATIONS, MOST_NOTES, Note, PresentationNote, Pruned, Trend};
 pub use replay::{Folding, Start, catch_up, fold, load};
@@ -188,6 +188,9 @@ pub trait Store: Send + Sync {
 
     /// Events in order of position.
     fn read(&self, selection: Selection) -> Answer<'_, Vec<Event>>;
+
+    /// The event of a kind and an id: of an import that is its [`import_key`], of a withdrawal its [`withdrawal_key`].
+    fn find(&self, catalog: CatalogId, kind: Kind, id: String) -> Answer<'_, Option<Event>>;
 
     /// Counts of a context, or of all, as they are at one moment.
     fn fold(&self, folding: Folding) -> Answer<'_, Fold>;

@@ -292,6 +292,12 @@ impl Store for Memory {
         ready(Ok(Settings { revision: state.revision, catalogs, keys: state.keys.clone() }))
     }
 
+    fn find(&self, catalog: CatalogId, kind: Kind, id: String) -> Answer<'_, Option<Event>> {
+        let state = self.lock();
+        let place = state.places.get(&(catalog, kind, id)).copied();
+        ready(Ok(place.and_then(|place| state.events.get(place).cloned())))
+    }
+
     fn options(&self, catalog: CatalogId) -> Answer<'_, Vec<CatalogOption>> {
         ready(Ok(self.lock().options.get(&catalog).cloned().unwrap_or_default()))
     }

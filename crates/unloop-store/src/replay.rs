@@ -90,7 +90,7 @@ pub(crate) fn replay(moment: &impl Moment, folding: Folding) -> Result<Fold, Sto
     };
     let mut fold = held.unwrap_or_default();
     let after = fold.position();
-    moment.each(catalog, context.as_deref(), after, head, &mut |seq, kind, body| fold.take_in(seq, kind, body))?;
+    moment.each(catalog, context.as_deref(), after, head, &mut |seq, kind, body| fold.take_in(seq, kind, body, &mut |_| {}))?;
     fold.advance(head);
     Ok(fold)
 }

@@ -10,7 +10,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
 use unloop::presenter::{Policy, PresenterBuilder, Request, Shown};
-use unloop::{OptionId, Presenter};
+use unloop::sampler::BoundedGibbs;
+use unloop::{OptionId, Options, Presenter, Prior};
 
 fn preferences(count: usize, alpha: f64, seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -61,6 +62,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn main() {
     // First, while nothing was freed that could be used again.
     memory();
+    resuming();
     if !std::env::args().any(|argument| argument == "million") {
         fifty();
     }
@@ -104,6 +106,41 @@ fn context(options: u32, count: usize, rng: &mut ChaCha8Rng) -> Presenter {
         presenter.choose(&shown, shown.options[0].option).expect("presented");
     }
     presenter
+}
+
+/// Until a presenter with past choices has decided for the first time: what whoever comes back waits for.
+fn resuming() {
+    println!("first decision with past choices of 5 out of 300, ms");
+    println!("{:>9} {:>12} {:>14}", "choices", "resumed", "from the mode");
+    for count in [100, 1_000, 10_000] {
+        let mut rng = ChaCha8Rng::seed_from_u64(10);
+        let (options, statistics) =
+            (Options::from_names((0..300).map(|k| k.to_string())).expect("names"), context(300, count, &mut rng).statistics());
+        let prior = Prior::per_option(vec![1.0; 300]).expect("weights");
+        let begin = || builder(0).shared_options(options.clone(), vec![1.0; 300]);
+        let resumed = median(
+            (0..9)
+                .map(|_| {
+                    milliseconds(|| {
+                        begin().build_with(&statistics).expect("a presenter").present(5).expect("options").options.len()
+                    })
+                })
+                .collect(),
+        );
+        let mode = median(
+            (0..9)
+                .map(|_| milliseconds(|| BoundedGibbs::from_statistics(&prior, &statistics, 1).expect("a chain").top(5).len()))
+                .collect(),
+        );
+        println!("{count:>9} {resumed:>12.2} {mode:>14.2}");
+    }
+    println!();
+}
+
+fn milliseconds(work: impl FnOnce() -> usize) -> f64 {
+    let start = Instant::now();
+    std::hint::black_box(work());
+    1e3 * start.elapsed().as_secs_f64()
 }
 
 fn fifty() {

@@ -16,6 +16,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -115,9 +116,14 @@ pub enum OptionError {
 
 /// Names of options and their dense indices, both ways.
 ///
-/// Names are compared byte by byte.
+/// Names are compared byte by byte. A clone shares them until one of the two grows: a service keeps thousands.
 #[derive(Clone, Default)]
 pub struct Options {
+    table: Arc<Table>,
+}
+
+#[derive(Clone, Default)]
+struct Table {
     names: Vec<Box<str>>,
     /// Positions in `names`, found by the hash of the name.
     index: HashTable<u32>,
@@ -151,13 +157,13 @@ impl Options {
         }
         check_name(name)?;
         // The last index stays free, so that a number of options fits u32 too.
-        let id = match u32::try_from(self.names.len()) {
+        let id = match u32::try_from(self.len()) {
             Ok(id) if id < u32::MAX => id,
-            _ => return Err(OptionError::TooMany { count: self.names.len() }),
+            _ => return Err(OptionError::TooMany { count: self.len() }),
         };
-        self.names.push(name.into());
-        let names = &self.names;
-        self.index.insert_unique(hash(name.as_bytes()), id, |&id| hash(names[id as usize].as_bytes()));
+        let Table { names, index } = Arc::make_mut(&mut self.table);
+        names.push(name.into());
+        index.insert_unique(hash(name.as_bytes()), id, |&id| hash(names[id as usize].as_bytes()));
         Ok(OptionId(id))
     }
 
@@ -176,39 +182,50 @@ impl Options {
 
     /// As [`get`](Self::get), for bytes of a file that nobody has checked yet to be text.
     pub fn get_bytes(&self, name: &[u8]) -> Option<OptionId> {
-        self.index.find(hash(name), |&id| self.names[id as usize].as_bytes() == name).map(|&id| OptionId(id))
+        let Table { names, index } = &*self.table;
+        index.find(hash(name), |&id| names[id as usize].as_bytes() == name).map(|&id| OptionId(id))
     }
 
     /// Name of an option.
     pub fn name(&self, id: OptionId) -> Option<&str> {
-        self.names.get(id.index()).map(|name| &**name)
+        self.table.names.get(id.index()).map(|name| &**name)
     }
 
     /// Number of options: K in the formulas.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.table.names.len()
     }
 
     /// Whether there are no options.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.table.names.is_empty()
+    }
+
+    /// Bytes on the heap that no clone shares.
+    pub fn heap_bytes(&self) -> usize {
+        if Arc::strong_count(&self.table) > 1 {
+            return 0;
+        }
+        let Table { names, index } = &*self.table;
+        let text: usize = names.iter().map(|name| name.len().next_multiple_of(16)).sum();
+        size_of::<Table>() + text + 16 * names.capacity() + index.allocation_size()
     }
 
     /// Names with their indices, in order of index.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (OptionId, &str)> {
-        self.names.iter().enumerate().map(|(k, name)| (OptionId(k as u32), &**name))
+        self.table.names.iter().enumerate().map(|(k, name)| (OptionId(k as u32), &**name))
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.names).finish()
+        f.debug_list().entries(&self.table.names).finish()
     }
 }
 
 impl PartialEq for Options {
     fn eq(&self, other: &Self) -> bool {
-        self.names == other.names
+        self.table.names == other.table.names
     }
 }
 

@@ -80,21 +80,26 @@ fn reference_means_and_variances() {
         let rows = case.rows();
         let rows: Vec<(&[u32], &[f64])> = rows.iter().map(|(members, chosen)| (&members[..], &chosen[..])).collect();
         let prior = Prior::per_option(&case.alpha[..]).unwrap();
-        let mut sampler = BoundedGibbs::from_statistics(&prior, &statistics(case.alpha.len(), &rows), 1).unwrap();
-        let draws: Vec<Vec<f64>> = (0..40_000)
-            .map(|_| {
-                sampler.step(2);
-                sampler.theta()
-            })
-            .collect();
-        for k in 0..case.alpha.len() {
-            let centre = case.posterior_mean[k];
-            let values: Vec<f64> = draws.iter().map(|theta| theta[k]).collect();
-            let squares: Vec<f64> = values.iter().map(|x| (x - centre).powi(2)).collect();
-            let (mean, square) = (Diagnostics::of(&[&values]).unwrap(), Diagnostics::of(&[&squares]).unwrap());
-            let off = [(mean.mean - centre) / mean.mcse, (square.mean - case.posterior_variance[k]) / square.mcse];
-            println!("{} option {k}: off by {off:.2?} standard errors", case.name);
-            assert!(off.iter().all(|off| off.abs() < STANDARD_ERRORS));
+        let counts = statistics(case.alpha.len(), &rows);
+        type Begin = fn(&Prior, &Statistics, u64) -> Result<BoundedGibbs, SamplerError>;
+        for (start, begin) in [("mode", BoundedGibbs::from_statistics as Begin), ("resumed", BoundedGibbs::resume)] {
+            let mut sampler = begin(&prior, &counts, 1).unwrap();
+            assert_eq!(sampler.statistics().canonical(), counts.canonical());
+            let draws: Vec<Vec<f64>> = (0..40_000)
+                .map(|_| {
+                    sampler.step(2);
+                    sampler.theta()
+                })
+                .collect();
+            for k in 0..case.alpha.len() {
+                let centre = case.posterior_mean[k];
+                let values: Vec<f64> = draws.iter().map(|theta| theta[k]).collect();
+                let squares: Vec<f64> = values.iter().map(|x| (x - centre).powi(2)).collect();
+                let (mean, square) = (Diagnostics::of(&[&values]).unwrap(), Diagnostics::of(&[&squares]).unwrap());
+                let off = [(mean.mean - centre) / mean.mcse, (square.mean - case.posterior_variance[k]) / square.mcse];
+                println!("{} ({start}) option {k}: off by {off:.2?} standard errors", case.name);
+                assert!(off.iter().all(|off| off.abs() < STANDARD_ERRORS));
+            }
         }
     }
 }

@@ -465,3 +465,41 @@ fn builders_and_options_are_checked() {
     let strangers = statistics(5, &[(&[3, 4], &[1.0, 1.0])]);
     assert!(presenter.merge(&strangers).is_err() && presenter.statistics().is_empty());
 }
+
+#[test]
+fn what_takes_up_past_choices_presents_like_what_saw_them() {
+    let counts = statistics(6, &[(&[0, 1, 2], &[6.0, 2.0, 1.0]), (&[2, 3], &[4.0, 1.0]), (&[4], &[3.0])]);
+    let request = Request { size: 2, ..Request::default() };
+    let mut merged = builder(6).build().unwrap();
+    merged.merge(&counts).unwrap();
+    let names = unloop::Options::from_names((0..6).map(|k| k.to_string())).unwrap();
+    let shared = Presenter::builder().shared_options(names.clone(), vec![1.0; 6]).seed(4);
+    let mut resumed = shared.build_with(&counts).unwrap();
+    assert_eq!(resumed.statistics().canonical(), counts.canonical());
+    let times = 20_000;
+    let expected: Vec<f64> = chances(&merged, 2).iter().map(|row| row.p_top).collect();
+    for (option, (found, expected)) in frequencies(&mut resumed, &request, times).into_iter().zip(expected).enumerate() {
+        // Draws of a chain are worth about a third.
+        let error = (3.0 * expected * (1.0 - expected) / times as f64).sqrt();
+        println!("option {option}: {found:.4} where {expected:.4} is expected");
+        assert!((found - expected).abs() < STANDARD_ERRORS * error + 1e-9);
+    }
+    // Names are shared until one adds another.
+    assert_eq!(resumed.options().heap_bytes(), 0);
+    resumed.add_option("new", 1.0).unwrap();
+    assert_eq!((names.len(), resumed.options().len()), (6, 7));
+}
+
+#[test]
+fn choices_from_any_set_are_counted_and_taken_back() {
+    let mut presenter = builder(4).build().unwrap();
+    let set = unloop::Presentation::new(ids(&[0, 1, 3])).unwrap();
+    let (first, tied) = (set.choose(OptionId::new(1)).unwrap(), set.tie(ids(&[0, 3])).unwrap());
+    presenter.record_choice(&first, 2.5).unwrap();
+    presenter.record_choice(&tied, 1.0).unwrap();
+    assert_eq!(presenter.statistics().all_chosen(), [0.5, 2.5, 0.0, 0.5]);
+    presenter.withdraw_choice(&tied, 1.0).unwrap();
+    presenter.withdraw_choice(&first, 2.5).unwrap();
+    assert!(presenter.statistics().is_empty());
+    assert!(presenter.withdraw_choice(&first, 1.0).is_err());
+}

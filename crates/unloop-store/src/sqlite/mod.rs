@@ -23,7 +23,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::oneshot;
 
 use crate::error::StoreError;
-use crate::event::{CatalogId, Entry, Event};
+use crate::event::{CatalogId, Entry, Event, Kind};
 use crate::fold::Fold;
 use crate::note::{MOST_NOTES, Note, PresentationNote, Pruned, Trend};
 use crate::replay::{Folding, replay};
@@ -275,6 +275,10 @@ impl Store for Sqlite {
 
     fn settings(&self) -> Answer<'_, Settings> {
         self.look(reading::settings)
+    }
+
+    fn find(&self, catalog: CatalogId, kind: Kind, id: String) -> Answer<'_, Option<Event>> {
+        self.look(move |connection| reading::find(connection, catalog, kind, &id))
     }
 
     fn options(&self, catalog: CatalogId) -> Answer<'_, Vec<CatalogOption>> {

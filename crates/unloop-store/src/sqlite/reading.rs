@@ -64,6 +64,14 @@ pub(super) fn events(connection: &Connection, selection: &Selection) -> Result<V
     Ok(events)
 }
 
+pub(super) fn find(connection: &Connection, catalog: CatalogId, kind: Kind, id: &str) -> Result<Option<Event>, StoreError> {
+    let failed = |error: rusqlite::Error| problem(connection, &error);
+    let text = format!("SELECT {COLUMNS} FROM events WHERE catalog = ?1 AND kind = ?2 AND id = ?3");
+    let mut query = connection.prepare_cached(&text).map_err(failed)?;
+    let mut rows = query.query(params![catalog.0, kind.name(), id]).map_err(failed)?;
+    rows.next().map_err(failed)?.map(|row| event(row, connection)).transpose()
+}
+
 fn event(row: &Row<'_>, connection: &Connection) -> Result<Event, StoreError> {
     let failed = |error: rusqlite::Error| problem(connection, &error);
     let seq = row.get::<_, i64>(0).map_err(failed)? as u64;

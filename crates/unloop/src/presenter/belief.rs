@@ -33,6 +33,10 @@ pub(super) struct Means {
 }
 
 impl Means {
+    pub(super) fn heap_bytes(&self) -> usize {
+        8 * self.mean.capacity() + 4 * self.seen.capacity()
+    }
+
     /// Takes a draw in, of many options some in turn. `mass` is Σα of the options with data.
     pub(super) fn observe(&mut self, draw: &Draw, mass: f64) {
         let count = draw.options.len();
@@ -140,6 +144,10 @@ pub(super) enum Whose {
 }
 
 impl Frequencies {
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.own.allocation_size() + self.pooled.allocation_size()
+    }
+
     /// Begins anew where presentations are of another size or formed otherwise.
     pub(super) fn of_kind(&mut self, size: usize, policy: Policy) {
         if self.kind != Some((size, policy)) {

@@ -8,9 +8,10 @@ use super::outcome::Age;
 use super::sampler::{Bounded, Draw, Exact, Sampler};
 use super::{Order, Policy, Presenter, PresenterError};
 use crate::option::Options;
-use crate::prior::Prior;
+use crate::prior::{Prior, PriorError};
 use crate::sampler::unexplored::Unexplored;
 use crate::sampler::{Balancing, BoundedGibbs, MetropolisSweep, Smc, SmcSettings};
+use crate::statistics::Statistics;
 
 /// Choices between two steps on the prior's strength, where that is learned.
 const LEARN_EVERY: u32 = 16;
@@ -46,6 +47,7 @@ impl Default for SamplerSettings {
 /// Settings of a [`Presenter`].
 #[derive(Clone, Debug, Default)]
 pub struct PresenterBuilder {
+    shared: Option<(Options, Vec<f64>)>,
     options: Vec<(String, Option<f64>)>,
     prior: Option<f64>,
     none: Option<(String, f64)>,
@@ -69,6 +71,14 @@ impl PresenterBuilder {
     #[must_use]
     pub fn option(mut self, name: impl Into<String>, alpha: f64) -> Self {
         self.options.push((name.into(), Some(alpha)));
+        self
+    }
+
+    /// Begins with these options and their weights. Names are shared with whoever else holds them, until one of them adds another: a service
+    /// has a presenter for each of thousands of people. The [no-choice](Self::no_choice) option may be among them.
+    #[must_use]
+    pub fn shared_options(mut self, options: Options, alpha: Vec<f64>) -> Self {
+        self.shared = Some((options, alpha));
         self
     }
 
@@ -159,6 +169,29 @@ impl PresenterBuilder {
         self.with_sampler(sampler)
     }
 
+    /// The presenter with what was chosen so far, ready to decide at once ([`BoundedGibbs::resume`]).
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and if the counts are of options that are not known.
+    pub fn build_with(self, statistics: &Statistics) -> Result<Presenter, PresenterError> {
+        let SamplerSettings::Bounded { budget } = self.sampler else {
+            let mut presenter = self.build()?;
+            return presenter.merge(statistics).map(|()| presenter);
+        };
+        let (weights, options) = self.named()?;
+        let mut all = statistics.clone();
+        all.grow(options.len());
+        let chain = BoundedGibbs::resume(&Prior::per_option(weights)?, &all, self.seed)?;
+        let mut presenter = self.with_sampler(Box::new(Bounded { chain, budget }))?;
+        presenter.choices = all.total();
+        for (members, count) in all.iter() {
+            if let [option] = members {
+                presenter.count_alone(*option, count);
+            }
+        }
+        Ok(presenter)
+    }
+
     /// The presenter with a sampler of one's own, over as many options and without choices.
     ///
     /// # Errors
@@ -213,9 +246,13 @@ impl PresenterBuilder {
     /// Weights and names; the no-choice option comes last.
     fn named(&self) -> Result<(Vec<f64>, Options), PresenterError> {
         let prior = self.prior.unwrap_or(1.0);
-        let mut options = Options::new();
-        let mut weights = Vec::new();
-        let none = self.none.iter().map(|(name, alpha)| (name, Some(*alpha)));
+        let (mut options, mut weights) = self.shared.clone().unwrap_or_default();
+        if options.len() != weights.len() {
+            return Err(PriorError::OptionCount { prior: weights.len(), statistics: options.len() }.into());
+        }
+        weights.iter().try_for_each(|&alpha| crate::prior::check_alpha(alpha))?;
+        let among = |(name, _): &(&String, Option<f64>)| !self.shared.as_ref().is_some_and(|(own, _)| own.get(name).is_some());
+        let none = self.none.iter().map(|(name, alpha)| (name, Some(*alpha))).filter(among);
         for (name, alpha) in self.options.iter().map(|(name, alpha)| (name, *alpha)).chain(none) {
             if options.get(name).is_some() {
                 return Err(PresenterError::Known { name: name.clone() });
@@ -225,7 +262,7 @@ impl PresenterBuilder {
             crate::prior::check_alpha(alpha)?;
             weights.push(alpha);
         }
-        if self.options.is_empty() {
+        if options.len() == usize::from(self.none.is_some()) {
             return Err(PresenterError::NothingEligible { active: 0 });
         }
         Ok((weights, options))

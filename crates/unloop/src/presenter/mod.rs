@@ -280,6 +280,20 @@ impl Presenter {
         if self.means.knows(option) { self.means.get(option) } else { self.weight(option) }
     }
 
+    /// Bytes that it takes, about; names that it [shares](PresenterBuilder::shared_options) are not its own.
+    pub fn heap_bytes(&self) -> usize {
+        let draw = 12 * self.draw.options.capacity().max(self.draw.values.capacity());
+        let by_option = 8 * self.alpha.capacity() + self.retired.capacity() + 8 * self.marks.capacity();
+        let parts =
+            [self.options.heap_bytes(), self.unexplored.heap_bytes(), self.means.heap_bytes(), self.frequencies.heap_bytes()];
+        size_of::<Self>()
+            + parts.iter().sum::<usize>()
+            + draw
+            + by_option
+            + 16 * self.alone.capacity()
+            + self.sampler.heap_bytes()
+    }
+
     /// All that was counted.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = self.sampler.statistics();

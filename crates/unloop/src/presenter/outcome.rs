@@ -74,6 +74,25 @@ impl Presenter {
         self.record(vec![shown.presentation.tie(ids)?])
     }
 
+    /// Counts a choice from any set, with a weight.
+    ///
+    /// # Errors
+    /// If an option is not known, or the weight is none; nothing is counted then.
+    pub fn record_choice(&mut self, choice: &Choice, weight: f64) -> Result<(), PresenterError> {
+        self.count(choice, weight)?;
+        self.choices += weight;
+        self.learn();
+        Ok(())
+    }
+
+    /// Takes back a choice that [`record_choice`](Self::record_choice) or [`merge`](Self::merge) counted, where nothing is forgotten.
+    ///
+    /// # Errors
+    /// If it was not counted here; nothing has changed then.
+    pub fn withdraw_choice(&mut self, choice: &Choice, weight: f64) -> Result<(), PresenterError> {
+        self.take_back(choice, weight)
+    }
+
     /// Counts that nothing was chosen.
     ///
     /// # Errors
@@ -123,7 +142,7 @@ impl Presenter {
         }
     }
 
-    fn count_alone(&mut self, option: OptionId, weight: f64) {
+    pub(super) fn count_alone(&mut self, option: OptionId, weight: f64) {
         match self.alone.iter_mut().find(|(other, _)| *other == option) {
             Some((_, count)) => *count += weight,
             None => self.alone.push((option, weight)),

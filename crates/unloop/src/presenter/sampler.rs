@@ -82,6 +82,11 @@ pub trait Sampler: Send {
     /// Whether an option has data.
     fn is_explored(&self, option: OptionId) -> bool;
 
+    /// Bytes on the heap, about; 0 where nobody knows.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+
     /// Changes the prior weights of all options to so many times what they were, those of `fixed` apart, after having learned from the
     /// draw what that factor may be. What it is then, all in all; none where the sampler cannot learn it.
     fn learn_prior(&mut self, fixed: Option<OptionId>) -> Option<f64> {
@@ -132,6 +137,10 @@ impl Sampler for Bounded {
 
     fn is_explored(&self, option: OptionId) -> bool {
         self.chain.is_explored(option)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        size_of::<Self>() + self.chain.heap_bytes()
     }
 
     fn learn_prior(&mut self, fixed: Option<OptionId>) -> Option<f64> {

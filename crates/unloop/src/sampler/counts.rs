@@ -50,6 +50,13 @@ pub(crate) struct Change {
 }
 
 impl Counts {
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let by_option = 8 * self.all_alpha.capacity() + 4 * self.places.capacity();
+        let by_place =
+            4 * self.options.capacity() + 8 * (self.alpha.capacity() + self.chosen.capacity()) + 4 * self.degree.capacity();
+        by_option + by_place + self.store.heap_bytes() + 8 * self.beta.capacity()
+    }
+
     /// No choices yet; options of the prior's columns are awake.
     pub(crate) fn new(prior: &Prior, option_count: usize) -> Result<Self, PriorError> {
         let all_alpha = prior.alpha(option_count)?;

@@ -42,6 +42,11 @@ struct Rival {
 }
 
 impl SpanningTree {
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let by_option = 4 * self.above.capacity() + 8 * self.weight.capacity() + self.sets.heap_bytes();
+        by_option + size_of::<Rival>() * self.rivals.capacity()
+    }
+
     /// No edges between options `0 … n−1`.
     fn new(n: usize) -> Self {
         let mut tree = Self::default();

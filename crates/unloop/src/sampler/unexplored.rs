@@ -35,6 +35,11 @@ pub(crate) struct Group {
 const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
 impl Unexplored {
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let groups: usize = self.groups.iter().map(|group| size_of::<Group>() + 4 * group.options.capacity()).sum();
+        groups + self.by_alpha.allocation_size() + 8 * self.at.capacity()
+    }
+
     pub(crate) fn new(options: impl IntoIterator<Item = (OptionId, f64)>) -> Self {
         let mut unexplored = Self::default();
         for (option, alpha) in options {

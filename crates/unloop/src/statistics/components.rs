@@ -7,6 +7,10 @@ pub(crate) struct DisjointSets {
 }
 
 impl DisjointSets {
+    pub(crate) fn heap_bytes(&self) -> usize {
+        4 * self.parent.capacity()
+    }
+
     pub(crate) fn new(len: usize) -> Self {
         Self { parent: (0..len as u32).collect() }
     }

@@ -28,6 +28,11 @@ pub(super) struct Careful {
 }
 
 impl Careful {
+    pub(super) fn heap_bytes(&self) -> usize {
+        let columns: usize = self.columns_of.iter().map(|own| size_of::<Vec<Entry>>() + 4 * own.capacity()).sum();
+        columns + 8 * (self.ln_lambda.capacity() + self.ln_z.capacity())
+    }
+
     pub(super) fn new<R: Rng>(mut ln_lambda: Vec<f64>, counts: &Counts, rng: &mut R) -> Self {
         for (place, ln_lambda) in ln_lambda.iter_mut().enumerate() {
             if !counts.is_awake(place) {

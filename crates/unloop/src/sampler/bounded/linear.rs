@@ -55,6 +55,13 @@ pub(super) struct Linear {
 }
 
 impl Linear {
+    pub(super) fn heap_bytes(&self) -> usize {
+        let reals = [&self.lambda, &self.rates, &self.peaks, &self.z, &self.within, &self.across];
+        let reals: usize = reals.into_iter().map(Vec::capacity).sum();
+        let gammas = size_of::<Option<Gamma<f64>>>() * self.gammas.capacity();
+        size_of::<Self>() + 8 * reals + gammas + self.side.capacity() + self.side_before.capacity()
+    }
+
     pub(super) fn new<R: Rng>(ln_lambda: &[f64], counts: &Counts, tree: &mut SpanningTree, rng: &mut R) -> Self {
         let n = counts.len();
         let lambda: Vec<f64> = (0..n).map(|place| if counts.is_awake(place) { ln_lambda[place].exp() } else { 0.0 }).collect();

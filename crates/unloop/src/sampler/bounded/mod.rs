@@ -64,6 +64,9 @@ const LEARNED_SPREAD: f64 = 1.0;
 const LEARNING_STEP: f64 = 0.8;
 /// Sweeps over all presentations after a start from counts.
 const WARM_UP: usize = 20;
+/// Steps towards the mode of a chain that takes up where another one was, and presentations it visits at least.
+const NEARING: usize = 12;
+const RESUMING: usize = 2_000;
 
 /// A chain that follows the choices; see the module.
 #[derive(Clone, Debug)]
@@ -129,6 +132,63 @@ impl BoundedGibbs {
             sampler.sweep();
         }
         Ok(sampler)
+    }
+
+    /// A chain that takes up counts which another one has seen grow: from near the mode (a dozen fixed-point steps), by two sweeps over all
+    /// presentations, by more where these are few. 0.8 ms for 1 000 presentations of 5, where [`from_statistics`](Self::from_statistics)
+    /// takes 6.5: somebody waits for the first decision (`cargo bench -p unloop --bench present`).
+    ///
+    /// # Errors
+    /// As [`Posterior::new`].
+    pub fn resume(prior: &Prior, statistics: &Statistics, seed: u64) -> Result<Self, SamplerError> {
+        let mut sampler = Self::new(prior, statistics.option_count(), seed)?;
+        sampler.counts.check(statistics)?;
+        sampler.counts.merge(statistics)?;
+        let places = sampler.counts.len();
+        for place in sampler.counts.awake() {
+            sampler.unexplored.remove(sampler.counts.option(place));
+        }
+        sampler.tree = spanning(&sampler.counts);
+        let ln_lambda = sampler.near_mode(places);
+        sampler.restart(ln_lambda);
+        let visits = sampler.counts.store().end().max(1);
+        for _ in 0..(RESUMING / visits).clamp(2, WARM_UP) {
+            sampler.sweep();
+        }
+        Ok(sampler)
+    }
+
+    /// ln λ near the mode: λ_k ← a_k / (1 + Σ_{C∋k} b_C / Σ_C λ), with Σλ = Σα.
+    fn near_mode(&self, places: usize) -> Vec<f64> {
+        let counts = &self.counts;
+        let mass: f64 = counts.awake().map(|place| counts.alpha(place)).sum();
+        let mut lambda: Vec<f64> =
+            (0..places).map(|place| if counts.is_awake(place) { counts.alpha(place) } else { 0.0 }).collect();
+        let mut rates = vec![0.0; places];
+        for _ in 0..NEARING {
+            rates.fill(1.0);
+            for (_, members, weight) in counts.columns() {
+                let rate = weight / members.iter().map(|place| lambda[place.index()]).sum::<f64>();
+                members.iter().for_each(|place| rates[place.index()] += rate);
+            }
+            counts.awake().for_each(|place| lambda[place] = counts.exponent(place) / rates[place]);
+            let unit = mass / lambda.iter().sum::<f64>();
+            lambda.iter_mut().for_each(|lambda| *lambda *= unit);
+        }
+        lambda
+            .into_iter()
+            .enumerate()
+            .map(|(place, own)| if counts.is_awake(place) { own.max(f64::MIN_POSITIVE).ln() } else { f64::NEG_INFINITY })
+            .collect()
+    }
+
+    /// Bytes on the heap, about.
+    pub fn heap_bytes(&self) -> usize {
+        let state = match &self.state {
+            State::Linear(linear) => linear.heap_bytes(),
+            State::Careful(careful) => careful.heap_bytes(),
+        };
+        self.counts.heap_bytes() + self.tree.heap_bytes() + self.unexplored.heap_bytes() + state
     }
 
     /// Number of options.
