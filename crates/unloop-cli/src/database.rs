@@ -8,13 +8,19 @@ use jiff::Timestamp;
 use unloop_store::{Access, Catalog, Sqlite, SqliteSettings, Store, StoreError};
 
 use crate::failure::failure;
+use crate::settings::File;
 
 /// Which database.
 #[derive(Args, Debug)]
 pub(crate) struct Database {
     /// The database
-    #[arg(long, value_name = "FILE", default_value = "unloop.db")]
+    #[arg(long, value_name = "FILE", env = "UNLOOP_DB", default_value_os_t = by_default())]
     db: PathBuf,
+}
+
+/// What `unloop.toml` says. One that cannot be read is told by whoever needs more of it.
+fn by_default() -> PathBuf {
+    File::read().ok().and_then(|file| file.db).unwrap_or_else(|| PathBuf::from("unloop.db"))
 }
 
 impl Database {

@@ -18,6 +18,8 @@ mod progress;
 mod rank;
 mod reproduce;
 mod sample;
+mod serve;
+mod settings;
 mod simulate;
 
 use std::process::ExitCode;
@@ -42,6 +44,7 @@ enum Command {
     Predict(predict::Predict),
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
+    Serve(serve::Serve),
     Import(import::Import),
     Export(export::Export),
     Erase(keep::Erase),
@@ -57,6 +60,7 @@ Examples:
   unloop sample battles.csv --output draws.npy
   unloop simulate --policy thompson,self-sparring
   unloop reproduce                            The paper again, claim by claim
+  unloop serve --catalog lunch=soup,salad     Present and choose over HTTP
   unloop import choices.csv --catalog lunch   Into a database, each row once
   unloop verify                               Whether the database is what it says
 
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Command::Predict(predict) => predict.run().map(|()| ExitCode::SUCCESS),
         Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
         Command::Reproduce(reproduce) => reproduce.run(),
+        Command::Serve(serve) => serve.run().map(|()| ExitCode::SUCCESS),
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run().map(|()| ExitCode::SUCCESS),
         Command::Erase(erase) => erase.run(),

@@ -199,7 +199,11 @@ impl Change {
 }
 
 impl OptionChange {
-    fn check(&self) -> Result<(), SettingError> {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub fn check(&self) -> Result<(), SettingError> {
         let Self { name, label, weight, .. } = self;
         if let Err(why) = check_option_name(name) {
             return Err(SettingError::Option { name: name.clone(), why });

@@ -1,0 +1,235 @@
+//! Options of a catalog: list, add, change, retire.
+
+use std::collections::HashMap;
+
+use axum::Json as Reply;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use unloop_store::{CatalogOption, Change, Changed, OptionChange};
+use utoipa::ToSchema;
+
+use super::catalogs::MOST_OPTIONS;
+use super::{Paging, Rows, limit_of, number_of};
+use crate::access::{Access, Scope};
+use crate::body::{Bulk, Json, Path, Query, parse_value};
+use crate::catalog::check_prior;
+use crate::problem::{Kind, Problem, Sent};
+use crate::service::Shared;
+
+/// An option.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OptionSent {
+    /// Its name.
+    option: String,
+    /// What people see.
+    label: Option<String>,
+    /// Its prior weight; null for the catalog's.
+    prior: Option<f64>,
+    /// Whether it may be presented; else it is retired.
+    active: bool,
+}
+
+impl From<&CatalogOption> for OptionSent {
+    fn from(own: &CatalogOption) -> Self {
+        Self { option: own.name.clone(), label: own.label.clone(), prior: own.weight, active: own.active }
+    }
+}
+
+/// An option that is to be: its name alone, or more.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "an option is its name, or an object with `option` and perhaps `label`, `prior`, `active`")]
+pub(crate) enum OptionGiven {
+    /// Its name.
+    Name(String),
+    /// Its name, and what belongs to it.
+    Whole(OptionRow),
+}
+
+/// An option that is to be.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OptionRow {
+    /// Its name.
+    #[schema(min_length = 1, max_length = 128)]
+    option: String,
+    /// What people see.
+    label: Option<String>,
+    /// Its prior weight; the catalog's if none.
+    #[schema(minimum = 1e-12, maximum = 1e9)]
+    prior: Option<f64>,
+    /// Whether it may be presented; so it is by default.
+    active: Option<bool>,
+}
+
+impl OptionGiven {
+    /// What it is to be; what is not given stays as it was.
+    pub(crate) fn change(self, before: Option<&CatalogOption>) -> OptionChange {
+        let row = match self {
+            Self::Name(option) => OptionRow { option, label: None, prior: None, active: None },
+            Self::Whole(row) => row,
+        };
+        OptionChange {
+            label: row.label.or_else(|| before.and_then(|own| own.label.clone())),
+            weight: row.prior.or_else(|| before.and_then(|own| own.weight)),
+            active: row.active.unwrap_or(true),
+            name: row.option,
+        }
+    }
+}
+
+/// Refuses what cannot be, before anything is done.
+pub(crate) fn check_option(change: &OptionChange) -> Result<(), Problem> {
+    change.weight.map_or(Ok(()), check_prior)?;
+    Ok(change.check()?)
+}
+
+/// Lists options in the order they came in, retired ones too.
+#[utoipa::path(get, path = "/v1/catalogs/{catalog}/options", tag = "options", params(("catalog" = String, Path), Paging), responses(
+    (status = 200, body = Rows<OptionSent>),
+    (status = "default", body = Sent<'static>, content_type = "application/problem+json"),
+))]
+pub(crate) async fn list(
+    State(service): State<Shared>,
+    access: Access,
+    Path(name): Path<String>,
+    Query(paging): Query<Paging>,
+) -> Result<Reply<Rows<OptionSent>>, Problem> {
+    let known = access.catalog(&service, Scope::Read, &name)?;
+    let (limit, start) = (limit_of(paging.limit)?, number_of(paging.cursor.as_deref())?);
+    let rows: Vec<OptionSent> = known.options.iter().skip(start).take(limit).map(OptionSent::from).collect();
+    let end = start.saturating_add(rows.len());
+    let next = (end < known.options.len()).then(|| end.to_string());
+    Ok(Reply(Rows { rows, next }))
+}
+
+/// What an option is to be.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OptionPut {
+    /// What people see.
+    label: Option<String>,
+    /// Its prior weight; the catalog's if none.
+    #[schema(minimum = 1e-12, maximum = 1e9)]
+    prior: Option<f64>,
+}
+
+/// Adds an option, changes or revives it.
+#[utoipa::path(put, path = "/v1/catalogs/{catalog}/options/{option}", tag = "options", params(("catalog" = String, Path), ("option" = String, Path)), request_body = OptionPut, responses(
+    (status = 200, body = OptionSent, description = "it was there"),
+    (status = 201, body = OptionSent, description = "it is new"),
+    (status = "default", body = Sent<'static>, content_type = "application/problem+json"),
+))]
+pub(crate) async fn put(
+    State(service): State<Shared>,
+    access: Access,
+    Path((name, option)): Path<(String, String)>,
+    Json(given): Json<OptionPut>,
+) -> Result<Response, Problem> {
+    let known = access.catalog(&service, Scope::Admin, &name)?;
+    let change = OptionChange { name: option.clone(), label: given.label, weight: given.prior, active: true };
+    check_option(&change)?;
+    let was_there = known.option(&option).is_some();
+    changed(service.change(Change::Options { catalog: known.id, options: vec![change], expected: None }).await?)?;
+    let known = service.known(known.id)?;
+    let own = known.option(&option).ok_or_else(|| Problem::new(Kind::NoOption, "it was removed meanwhile"))?;
+    let status = if was_there { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Reply(OptionSent::from(own))).into_response())
+}
+
+/// Retires an option: it is not presented any more, its history stays. `PUT` revives it.
+#[utoipa::path(delete, path = "/v1/catalogs/{catalog}/options/{option}", tag = "options", params(("catalog" = String, Path), ("option" = String, Path)), responses(
+    (status = 200, body = OptionSent),
+    (status = "default", body = Sent<'static>, content_type = "application/problem+json"),
+))]
+pub(crate) async fn delete(
+    State(service): State<Shared>,
+    access: Access,
+    Path((name, option)): Path<(String, String)>,
+) -> Result<Reply<OptionSent>, Problem> {
+    let known = access.catalog(&service, Scope::Admin, &name)?;
+    let own = known.option(&option).ok_or_else(|| Problem::new(Kind::NoOption, format!("there is no option {option:?}")))?;
+    let mut sent = OptionSent::from(own);
+    sent.active = false;
+    let change = OptionChange { name: option, label: own.label.clone(), weight: own.weight, active: false };
+    changed(service.change(Change::Options { catalog: known.id, options: vec![change], expected: None }).await?)?;
+    Ok(Reply(sent))
+}
+
+fn changed(changed: Changed) -> Result<(), Problem> {
+    if matches!(changed, Changed::Done { .. }) { Ok(()) } else { Err(Problem::new(Kind::NoCatalog, "it was removed meanwhile")) }
+}
+
+/// Options to be added or changed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OptionsGiven {
+    /// Each is done by itself: a bad one keeps none of the others back.
+    #[schema(value_type = Vec<OptionGiven>, max_items = 10000)]
+    options: Vec<Value>,
+}
+
+/// What became of an option.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OptionChanged {
+    /// Its name, as far as it could be read.
+    option: Option<String>,
+    /// `added`, `changed` or `refused`.
+    status: &'static str,
+    /// Why it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Sent<'static>>)]
+    problem: Option<Value>,
+}
+
+/// Adds and changes many options; what is not given of one that is there stays.
+#[utoipa::path(patch, path = "/v1/catalogs/{catalog}/options", tag = "options", params(("catalog" = String, Path)), request_body = OptionsGiven, responses(
+    (status = 200, body = Rows<OptionChanged>),
+    (status = "default", body = Sent<'static>, content_type = "application/problem+json"),
+))]
+pub(crate) async fn patch(
+    State(service): State<Shared>,
+    access: Access,
+    Path(name): Path<String>,
+    Bulk(given): Bulk<OptionsGiven>,
+) -> Result<Reply<Rows<OptionChanged>>, Problem> {
+    let known = access.catalog(&service, Scope::Admin, &name)?;
+    if given.options.len() > MOST_OPTIONS {
+        return Err(Problem::invalid("options", format!("at most {MOST_OPTIONS} in one request")));
+    }
+    let mut rows = Vec::with_capacity(given.options.len());
+    // The last of the same name counts.
+    let mut changes: HashMap<String, OptionChange> = HashMap::new();
+    let mut order: Vec<String> = Vec::new();
+    for value in given.options {
+        let read = parse_value::<OptionGiven>(value).and_then(|own| {
+            let name = match &own {
+                OptionGiven::Name(name) => name.clone(),
+                OptionGiven::Whole(row) => row.option.clone(),
+            };
+            let mut change = own.change(known.option(&name));
+            if let Some(earlier) = changes.get(&name) {
+                change.label = change.label.or_else(|| earlier.label.clone());
+            }
+            check_option(&change).map(|()| change)
+        });
+        rows.push(match read {
+            Ok(change) => {
+                let was_there = known.option(&change.name).is_some() || changes.contains_key(&change.name);
+                let option = Some(change.name.clone());
+                if changes.insert(change.name.clone(), change).is_none() {
+                    order.extend(option.clone());
+                }
+                OptionChanged { option, status: if was_there { "changed" } else { "added" }, problem: None }
+            }
+            Err(problem) => OptionChanged { option: None, status: "refused", problem: Some(problem.to_json()) },
+        });
+    }
+    let options: Vec<OptionChange> = order.iter().filter_map(|name| changes.remove(name)).collect();
+    if !options.is_empty() {
+        changed(service.change(Change::Options { catalog: known.id, options, expected: None }).await?)?;
+    }
+    Ok(Reply(Rows { rows, next: None }))
+}

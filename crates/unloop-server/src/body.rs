@@ -1,0 +1,147 @@
+//! Bodies, queries and paths of requests, with what is wrong with them told in one way.
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+
+use crate::problem::{Kind, Problem};
+
+/// Bytes of a body at most, and of one with many rows.
+pub const LARGEST: usize = 1 << 20;
+/// See [`LARGEST`].
+pub const LARGEST_BULK: usize = 8 << 20;
+
+/// A body of JSON.
+pub(crate) struct Json<T>(pub(crate) T);
+/// A body of JSON with many rows.
+pub(crate) struct Bulk<T>(pub(crate) T);
+/// What the query says.
+pub(crate) struct Query<T>(pub(crate) T);
+/// What the path says.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        parse(&body(request, LARGEST).await?).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Bulk<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        parse(&body(request, LARGEST_BULK).await?).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match axum::extract::Query::<T>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Query(query)) => Ok(Self(query)),
+            Err(rejection) => Err(Problem::invalid("query", inner(&rejection))),
+        }
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match axum::extract::Path::<T>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(path)) => Ok(Self(path)),
+            Err(rejection) => Err(Problem::new(Kind::NoSuchPath, inner(&rejection))),
+        }
+    }
+}
+
+/// What is at the bottom of a rejection.
+fn inner(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), inner)
+}
+
+/// The body of a request that says it is JSON.
+async fn body(request: Request, largest: usize) -> Result<Bytes, Problem> {
+    if !is_json(request.headers()) {
+        return Err(Problem::new(Kind::MediaType, "send it with `Content-Type: application/json`"));
+    }
+    let too_large = || Problem::new(Kind::TooLarge, format!("at most {largest} bytes"));
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > largest as u64) {
+        return Err(too_large());
+    }
+    read(request.into_body(), largest).await.ok_or_else(too_large)?
+}
+
+/// None if there is more.
+async fn read(body: Body, largest: usize) -> Option<Result<Bytes, Problem>> {
+    match to_bytes(body, largest).await {
+        Ok(bytes) => Some(Ok(bytes)),
+        // A limit that was reached, or a connection that broke: nobody reads the answer then.
+        Err(_) => None,
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(text) = headers.get(header::CONTENT_TYPE).and_then(|text| text.to_str().ok()) else { return false };
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+/// JSON as a type. What is no JSON is told from JSON that says something else.
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let field = error.path().to_string();
+        let inner = error.into_inner();
+        if inner.is_data() { Problem::invalid(field, told(&inner)) } else { Problem::new(Kind::NotJson, told(&inner)) }
+    })?;
+    deserializer.end().map_err(|error| Problem::new(Kind::NotJson, told(&error)))?;
+    Ok(parsed)
+}
+
+/// One value of JSON as a type; where it is stands before the field.
+pub(crate) fn parse_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let field = error.path().to_string();
+        Problem::invalid(field, error.into_inner().to_string())
+    })
+}
+
+/// An error of JSON. What it quotes is cut: a body may be a megabyte.
+fn told(error: &serde_json::Error) -> String {
+    const LONGEST: usize = 300;
+    let text = error.to_string();
+    if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Row {
+        #[expect(dead_code, reason = "it is there to be parsed")]
+        sizes: Vec<u32>,
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        assert!(parse::<Row>(br#"{"sizes":[1]}"#).is_ok());
+        let problem = |text: &str| parse::<Row>(text.as_bytes()).unwrap_err();
+        assert_eq!(problem(r#"{"sizes":[1,"x"]}"#).to_json()["field"], "sizes[1]");
+        assert_eq!(problem(r#"{"sizes":[1],"more":2}"#).kind(), Kind::Invalid);
+        for text in ["", "{", "{} {}", r#"{"sizes":[1]} x"#] {
+            assert!(matches!(problem(text).kind(), Kind::NotJson | Kind::Invalid), "{text}");
+        }
+        assert_eq!(problem("nonsense").kind(), Kind::NotJson);
+    }
+}

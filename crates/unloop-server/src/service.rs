@@ -1,0 +1,349 @@
+//! What all requests share: the store, contexts, settings, secrets; and what goes on beside the requests.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use unloop_store::{Appended, CacheLimits, CatalogId, Contexts, Entry, Store, StoreError};
+
+use crate::access::is_address;
+use crate::catalog::Registry;
+use crate::context::Loaded;
+use crate::metrics::Metrics;
+use crate::now;
+use crate::problem::{Kind, Problem};
+use crate::rankings::Rankings;
+use crate::secret::{Keyring, Secrets};
+use crate::trends::Trends;
+
+/// How often the end of the log and the settings' revision are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often the file of secrets is, and snapshots are written.
+const SECOND: Duration = Duration::from_secs(1);
+/// How often trends are written.
+const MINUTE: Duration = Duration::from_secs(60);
+/// How often old notes are deleted.
+const HOUR: Duration = Duration::from_secs(3_600);
+/// So long after the last time there was no space, in milliseconds, it is ready to be tried again.
+const FULL_FOR: i64 = 5_000;
+/// The part of the cache that rankings may have.
+const RANKINGS_PART: usize = 16;
+
+/// Everything shared.
+pub(crate) type Shared = Arc<Service>;
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Whether only this machine reaches it.
+    pub loopback: bool,
+    /// Names other than addresses that it goes by.
+    pub allow_hosts: Vec<String>,
+    /// Pages that may make the choice call.
+    pub allow_origins: Vec<String>,
+    /// A request is answered within this time.
+    pub request_limit: Duration,
+    /// Connections at a time.
+    pub connections: usize,
+    /// Bytes for contexts and rankings.
+    pub cache_bytes: usize,
+    /// Seed of all draws; unpredictable if none.
+    pub seed: Option<u64>,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            loopback: true,
+            allow_hosts: Vec::new(),
+            allow_origins: Vec::new(),
+            request_limit: Duration::from_secs(10),
+            connections: 4_096,
+            cache_bytes: 1 << 30,
+            seed: None,
+        }
+    }
+}
+
+impl ServerSettings {
+    /// As they are for an address.
+    #[must_use]
+    pub fn on(mut self, address: SocketAddr) -> Self {
+        self.loopback = address.ip().is_loopback();
+        self
+    }
+
+    /// Whether it goes by a name.
+    pub(crate) fn answers_to(&self, name: &str) -> bool {
+        is_address(name) || self.allow_hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The service over a store.
+pub struct Service {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) settings: ServerSettings,
+    pub(crate) contexts: Contexts<Loaded>,
+    pub(crate) registry: Registry,
+    pub(crate) keyring: Keyring,
+    pub(crate) rankings: Rankings,
+    pub(crate) metrics: Metrics,
+    pub(crate) trends: Trends,
+    pub(crate) health: Health,
+    seed: u64,
+    /// Up to where the log was taken in.
+    position: watch::Sender<u64>,
+    /// Wakes whoever takes it in.
+    behind: Notify,
+    /// Set when it is time to end.
+    stopping: watch::Sender<bool>,
+}
+
+/// Whether it can do its work.
+#[derive(Default)]
+pub(crate) struct Health {
+    broken: AtomicBool,
+    /// When there was no space last.
+    full: AtomicI64,
+    /// Whether the log cannot be taken in.
+    deaf: AtomicBool,
+}
+
+impl Health {
+    /// Why it is not ready; none if it is.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        if self.broken.load(Ordering::Relaxed) {
+            return Some(Problem::new(Kind::Broken, "a write failed: nothing is recorded until a restart"));
+        }
+        if now() - self.full.load(Ordering::Relaxed) < FULL_FOR {
+            return Some(Problem::new(Kind::Full, "there is no space left on the disk"));
+        }
+        if self.deaf.load(Ordering::Relaxed) {
+            return Some(Problem::new(Kind::Busy, "the log cannot be read"));
+        }
+        None
+    }
+
+    fn note(&self, error: &StoreError) {
+        match error {
+            StoreError::Full => self.full.store(now(), Ordering::Relaxed),
+            StoreError::Broken { .. } => self.broken.store(true, Ordering::Relaxed),
+            _ => {}
+        }
+    }
+}
+
+impl Service {
+    /// A service; the file of secrets, if there is one, is looked at again and again.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn new(
+        store: Arc<dyn Store>,
+        secrets: Secrets,
+        secret_file: Option<PathBuf>,
+        settings: ServerSettings,
+    ) -> Result<Arc<Self>, StoreError> {
+        let rankings = settings.cache_bytes / RANKINGS_PART;
+        let limits = CacheLimits { bytes: settings.cache_bytes - rankings, ..CacheLimits::default() };
+        let contexts = Contexts::new(Arc::clone(&store), limits).await?;
+        let registry = Registry::new(Arc::clone(&store)).await?;
+        let position = watch::Sender::new(store.head().await?.seq);
+        let random = || {
+            getrandom::u64().map_err(|error| StoreError::Database { file: "random numbers".into(), problem: error.to_string() })
+        };
+        let seed = match settings.seed {
+            Some(seed) => seed,
+            None => random()?,
+        };
+        Ok(Arc::new(Self {
+            contexts,
+            registry,
+            keyring: Keyring::new(secrets, secret_file),
+            rankings: Rankings::new(rankings),
+            metrics: Metrics::default(),
+            trends: Trends::default(),
+            health: Health::default(),
+            seed,
+            position,
+            behind: Notify::new(),
+            stopping: watch::Sender::new(false),
+            settings,
+            store,
+        }))
+    }
+
+    /// The seed of a context's draws.
+    pub(crate) fn seed_of(&self, catalog: CatalogId, context: Option<&str>) -> u64 {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.seed.to_le_bytes()).update(&catalog.0.to_le_bytes()).update(context.unwrap_or_default().as_bytes());
+        let mut bytes = [0; 8];
+        hasher.finalize_xof().fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// Appends, and takes in what was appended before it answers.
+    pub(crate) async fn append(&self, entries: Vec<Entry>) -> Result<Vec<Appended>, Problem> {
+        let start = std::time::Instant::now();
+        let answers = self.store.append(entries).await.map_err(|error| self.failed(error))?;
+        self.metrics.appended(start.elapsed());
+        let recorded = |answer: &Appended| if let Appended::Recorded { seq } = answer { Some(*seq) } else { None };
+        if let Some(last) = answers.iter().filter_map(recorded).max() {
+            self.reach(last).await;
+        }
+        Ok(answers)
+    }
+
+    /// An error of the store, noted for readiness.
+    pub(crate) fn failed(&self, error: StoreError) -> Problem {
+        self.health.note(&error);
+        error.into()
+    }
+
+    /// Waits until the log is taken in up to a position. Whether it is that long.
+    pub(crate) async fn reach(&self, seq: u64) -> bool {
+        let mut position = self.position.subscribe();
+        if *position.borrow_and_update() >= seq {
+            return true;
+        }
+        self.behind.notify_one();
+        position.wait_for(|&position| position >= seq).await.is_ok()
+    }
+
+    /// Waits until what a caller has seen elsewhere is taken in.
+    pub(crate) async fn at_least(&self, seq: Option<u64>) -> Result<(), Problem> {
+        let Some(seq) = seq.filter(|&seq| seq > *self.position.borrow()) else { return Ok(()) };
+        let head = self.store.head().await?;
+        if seq > head.seq {
+            return Err(Problem::invalid("at_least", format!("the log ends at position {}", head.seq)));
+        }
+        self.reach(seq).await;
+        Ok(())
+    }
+
+    /// Up to where the log was taken in.
+    pub(crate) fn position(&self) -> u64 {
+        *self.position.borrow()
+    }
+
+    /// Tells that it is time to end.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    pub(crate) async fn stopped(&self) {
+        // It is never dropped before all who wait for it.
+        let _ = self.stopping.subscribe().wait_for(|&stopping| stopping).await;
+    }
+
+    fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
+    /// Starts what goes on beside the requests. The log is taken in by a thread of its own: a page of it may take milliseconds.
+    ///
+    /// # Errors
+    /// If there can be no such thread.
+    pub fn start(self: &Arc<Self>) -> std::io::Result<Background> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let service = Arc::clone(self);
+        let follower =
+            std::thread::Builder::new().name("unloop-follow".into()).spawn(move || runtime.block_on(service.follow()))?;
+        let service = Arc::clone(self);
+        let keeper = tokio::spawn(async move { service.keep().await });
+        Ok(Background { service: Arc::clone(self), follower, keeper })
+    }
+
+    async fn follow(&self) {
+        while !self.is_stopping() {
+            let news = tokio::time::timeout(TICK, self.behind.notified()).await;
+            let followed = self.contexts.follow(0).await;
+            match followed {
+                Ok(position) => {
+                    self.health.deaf.store(false, Ordering::Relaxed);
+                    self.position.send_replace(position);
+                }
+                Err(error) => {
+                    if !self.health.deaf.swap(true, Ordering::Relaxed) {
+                        tracing::error!(%error, "the log cannot be taken in");
+                    }
+                    tokio::time::sleep(TICK).await;
+                }
+            }
+            // Nothing was asked for: time to look after the settings.
+            if news.is_err()
+                && let Ok(head) = self.store.head().await
+                && let Err(error) = self.registry.refresh(head.revision).await
+            {
+                tracing::error!(%error, "settings cannot be read");
+            }
+        }
+    }
+
+    /// Secrets, snapshots, trends, pruning.
+    async fn keep(self: &Arc<Self>) {
+        let mut second = tokio::time::interval(SECOND / 2);
+        let (mut trends, mut pruned) = (tokio::time::Instant::now(), tokio::time::Instant::now() - HOUR);
+        let mut told = false;
+        loop {
+            tokio::select! {
+                _ = second.tick() => {}
+                () = self.stopped() => return,
+            }
+            match self.keyring.refresh() {
+                Ok(()) => told = false,
+                Err(error) if !told => {
+                    tracing::warn!(%error, "the secrets in use stay");
+                    told = true;
+                }
+                Err(_) => {}
+            }
+            // Under a steady stream of choices nobody else does.
+            if let Ok(head) = self.store.head().await
+                && let Err(error) = self.registry.refresh(head.revision).await
+            {
+                tracing::error!(%error, "settings cannot be read");
+            }
+            if let Err(error) = self.contexts.put_aside().await {
+                self.health.note(&error);
+                tracing::warn!(%error, "snapshots were not written");
+            }
+            if trends.elapsed() >= MINUTE {
+                trends = tokio::time::Instant::now();
+                self.write_trends().await;
+            }
+            if pruned.elapsed() >= HOUR {
+                pruned = tokio::time::Instant::now();
+                if let Err(error) = self.store.prune(now()).await {
+                    tracing::warn!(%error, "old notes were not deleted");
+                }
+            }
+        }
+    }
+}
+
+/// What goes on beside the requests.
+#[must_use = "it is to be ended"]
+pub struct Background {
+    service: Arc<Service>,
+    follower: std::thread::JoinHandle<()>,
+    keeper: tokio::task::JoinHandle<()>,
+}
+
+impl Background {
+    /// Ends it, and puts aside what is not yet.
+    pub async fn end(self) {
+        let Self { service, follower, keeper } = self;
+        service.stop();
+        service.behind.notify_one();
+        let _ = keeper.await;
+        let _ = tokio::task::spawn_blocking(move || follower.join()).await;
+        service.write_trends().await;
+        if let Err(error) = service.contexts.put_all_aside().await {
+            tracing::warn!(%error, "snapshots were not written: the log has it all");
+        }
+    }
+}

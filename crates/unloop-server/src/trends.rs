@@ -1,0 +1,92 @@
+//! How options fare, by the minute: served by this server, shown and chosen in choices that this server acknowledged.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use unloop_store::{Body, CatalogId, Note, Outcome, Trend};
+
+use crate::catalog::Known;
+use crate::lock::lock;
+use crate::now;
+use crate::service::Service;
+
+/// Options that are noted though nothing happened to them: those most likely the best.
+const LEADING: usize = 20;
+/// Options counted in a minute at most; more are not noted.
+const MOST: usize = 1 << 20;
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    served: f64,
+    shown: f64,
+    chosen: f64,
+}
+
+/// Counts since they were last written.
+#[derive(Default)]
+pub(crate) struct Trends {
+    counts: Mutex<HashMap<CatalogId, HashMap<u32, Counts>>>,
+}
+
+impl Trends {
+    fn count<'a>(&self, known: &Known, names: impl IntoIterator<Item = &'a str>, add: impl Fn(&mut Counts)) {
+        let mut counts = lock(&self.counts);
+        let own = counts.entry(known.id).or_default();
+        for option in names.into_iter().filter_map(|name| known.option(name)) {
+            if own.len() < MOST || own.contains_key(&option.index) {
+                add(own.entry(option.index).or_default());
+            }
+        }
+    }
+
+    /// Options were presented.
+    pub(crate) fn served<'a>(&self, known: &Known, names: impl IntoIterator<Item = &'a str>) {
+        self.count(known, names, |own| own.served += 1.0);
+    }
+
+    /// A presentation was answered.
+    pub(crate) fn answered(&self, known: &Known, body: &Body) {
+        let weight = body.weight;
+        self.count(known, body.presented.iter().map(String::as_str), |own| own.shown += weight);
+        match &body.outcome {
+            Outcome::Chosen(names) => self.count(known, names.iter().map(String::as_str), |own| own.chosen += weight),
+            Outcome::Tied(names) => {
+                let part = weight / names.len() as f64;
+                self.count(known, names.iter().map(String::as_str), |own| own.chosen += part);
+            }
+            Outcome::None => {}
+        }
+    }
+}
+
+impl Service {
+    /// Writes down what happened since the last time, with what is believed now.
+    pub(crate) async fn write_trends(self: &Arc<Self>) {
+        let counts = std::mem::take(&mut *lock(&self.trends.counts));
+        for (id, counts) in counts {
+            let Some(known) = self.registry.get().numbered(id).map(Arc::clone) else { continue };
+            let time = now();
+            let beliefs = self.beliefs(&known).await;
+            let mut noted: HashMap<u32, Counts> = counts;
+            for (option, _) in beliefs.iter().take(LEADING) {
+                noted.entry(*option).or_default();
+            }
+            let believed: HashMap<u32, (f64, f64)> = beliefs.into_iter().collect();
+            let notes = noted.into_iter().filter_map(|(option, Counts { served, shown, chosen })| {
+                let &(mean, p_best) = believed.get(&option)?;
+                Some(Note::Trend(Trend { catalog: id, option, time, served, shown, chosen, mean, p_best }))
+            });
+            self.store.note(notes.collect());
+        }
+    }
+
+    /// Numbers of options with mean share and P(best) in all contexts, the likeliest best first; nothing where there is no ranking.
+    async fn beliefs(self: &Arc<Self>, known: &Arc<Known>) -> Vec<(u32, (f64, f64))> {
+        let Ok(ranked) = self.ranking(known, None, crate::rankings::TOP, 0).await else { return Vec::new() };
+        let number = |name: &str| known.option(name).map(|option| option.index);
+        let mut all: Vec<(u32, (f64, f64))> =
+            ranked.rows.iter().filter_map(|row| Some((number(&row.option)?, (row.mean, row.p_best)))).collect();
+        all.sort_by(|x, y| y.1.1.total_cmp(&x.1.1).then(x.0.cmp(&y.0)));
+        all
+    }
+}
