@@ -51,6 +51,14 @@ impl Database {
         self.open_for(Access::Beside)
     }
 
+    /// Opens it beside whoever appends; it is made if there is none.
+    pub(crate) fn open_beside_or_make(&self) -> Result<Sqlite> {
+        if !self.db.exists() {
+            drop(self.open()?);
+        }
+        self.open_beside()
+    }
+
     /// Opens one that has to be there, to append.
     pub(crate) fn open_present(&self) -> Result<Sqlite> {
         if !self.db.exists() {

@@ -3,13 +3,16 @@
 //! Data goes to standard output, everything else to standard error. The exit code is 0 when it is done, 1 when it ran
 //! and the answer is no, 2 when it could not run.
 
+mod client;
 mod database;
+mod demo;
 mod export;
 mod failure;
 mod figures;
 mod import;
 mod input;
 mod keep;
+mod keys;
 mod model;
 mod next;
 mod output;
@@ -45,6 +48,9 @@ enum Command {
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
     Serve(serve::Serve),
+    Demo(demo::Demo),
+    Keys(keys::Keys),
+    Secret(keys::Secret),
     Import(import::Import),
     Export(export::Export),
     Erase(keep::Erase),
@@ -61,6 +67,7 @@ Examples:
   unloop simulate --policy thompson,self-sparring
   unloop reproduce                            The paper again, claim by claim
   unloop serve --catalog lunch=soup,salad     Present and choose over HTTP
+  unloop demo                                 Simulated people choose; watch it learn
   unloop import choices.csv --catalog lunch   Into a database, each row once
   unloop verify                               Whether the database is what it says
 
@@ -78,6 +85,9 @@ fn main() -> ExitCode {
         Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
         Command::Reproduce(reproduce) => reproduce.run(),
         Command::Serve(serve) => serve.run().map(|()| ExitCode::SUCCESS),
+        Command::Demo(demo) => demo.run().map(|()| ExitCode::SUCCESS),
+        Command::Keys(keys) => keys.run().map(|()| ExitCode::SUCCESS),
+        Command::Secret(secret) => secret.run().map(|()| ExitCode::SUCCESS),
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run().map(|()| ExitCode::SUCCESS),
         Command::Erase(erase) => erase.run(),

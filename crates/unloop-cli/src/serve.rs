@@ -16,7 +16,7 @@ use crate::database::{Database, explained};
 use crate::failure::failure;
 use crate::settings::{File, bytes};
 
-const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
+pub(crate) const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
 
 /// Present and choose over HTTP
 ///
@@ -154,7 +154,9 @@ impl Serve {
 
     async fn serve(&self, address: SocketAddr, settings: ServerSettings) -> Result<()> {
         let store: Arc<dyn Store> = Arc::new(self.database.open()?);
-        let is_new = store.head().await.map_err(explained)?.revision == 0;
+        // Keys may have been made before it ever ran.
+        let is_new =
+            store.head().await.map_err(explained)?.seq == 0 && store.settings().await.map_err(explained)?.catalogs.is_empty();
         for new in &self.catalog {
             make(&*store, new).await?;
         }
@@ -237,7 +239,7 @@ fn log_to_stderr(level: LogLevel, format: LogFormat) {
 }
 
 /// Until somebody says so.
-async fn stop() {
+pub(crate) async fn stop() {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {

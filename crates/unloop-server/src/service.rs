@@ -16,7 +16,7 @@ use crate::metrics::Metrics;
 use crate::now;
 use crate::problem::{Kind, Problem};
 use crate::rankings::Rankings;
-use crate::secret::{Keyring, Secrets};
+use crate::secret::{Keyring, LEEWAY, Secrets};
 use crate::trends::Trends;
 
 /// How often the end of the log and the settings' revision are looked at.
@@ -52,6 +52,8 @@ pub struct ServerSettings {
     pub cache_bytes: usize,
     /// Seed of all draws; unpredictable if none.
     pub seed: Option<u64>,
+    /// How far clocks of several servers may be apart: an expired presentation is still answered so long.
+    pub leeway: Duration,
 }
 
 impl Default for ServerSettings {
@@ -64,6 +66,7 @@ impl Default for ServerSettings {
             connections: 4_096,
             cache_bytes: 1 << 30,
             seed: None,
+            leeway: Duration::from_secs(LEEWAY.unsigned_abs()),
         }
     }
 }
@@ -74,6 +77,11 @@ impl ServerSettings {
     pub fn on(mut self, address: SocketAddr) -> Self {
         self.loopback = address.ip().is_loopback();
         self
+    }
+
+    /// Whether a presentation can no longer be answered.
+    pub(crate) fn is_over(&self, expires: i64) -> bool {
+        now() > expires.saturating_add(i64::try_from(self.leeway.as_millis()).unwrap_or(i64::MAX))
     }
 
     /// Whether it goes by a name.

@@ -1,6 +1,7 @@
 //! `unloop import`: choice files into a database, each row once.
 
 mod entries;
+mod target;
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -14,18 +15,17 @@ use clap::Args;
 use serde::Serialize;
 use unloop::Options;
 use unloop_data::{ReadSettings, Row, Rows, Source};
-use unloop_store::{
-    Answer, Appended, CatalogId, Change, Changed, Entry, LEAST_TAIL, OptionChange, Snapshot, SnapshotKey, Sqlite, Store,
-    check_catalog_name, load,
-};
+use unloop_store::{Appended, CatalogId, Entry, check_catalog_name};
 
-use crate::database::{Database, explained, now, wait};
+use crate::client::At;
+use crate::database::{Database, now, wait};
 use crate::failure::failure;
 use crate::figures::count;
 use crate::input::{Columns, separator, total_bytes, warn_of_skipped};
 use crate::output::print_json;
 use crate::progress::Progress;
 use entries::{Reading, Where};
+use target::{Answers, Target};
 
 /// Import choices into a database
 ///
@@ -42,6 +42,9 @@ pub(crate) struct Import {
 
     #[command(flatten)]
     database: Database,
+
+    #[command(flatten)]
+    at: At,
 
     /// The catalog
     #[arg(long, value_name = "NAME")]
@@ -97,8 +100,6 @@ Exit codes:
 /// Rows sent at a time, and how often before the first is answered: these share a transaction.
 const TOGETHER: usize = 4_096;
 const MOST_WAITING: usize = 64;
-/// Snapshots of one transaction.
-const SNAPSHOTS: usize = 256;
 /// Rows told one by one at most.
 const MOST_TOLD: usize = 5;
 
@@ -133,8 +134,11 @@ impl Import {
         let read = Arc::new(AtomicU64::new(0));
         // The first file is looked at before anything is made.
         let first = self.open(&self.files[0], &read)?;
-        let store = self.database.open()?;
-        let imported = wait(self.import(&store, first, &read))??;
+        let target = match self.at.client()? {
+            Some(client) => Target::Server(client),
+            None => Target::File(Box::new(self.database.open()?)),
+        };
+        let imported = wait(self.import(&target, first, &read))??;
         for line in &imported.told {
             eprintln!("warning: {line}");
         }
@@ -181,10 +185,10 @@ impl Import {
         Ok(Rows::new(Source::open_counted(path, read)?, &self.read_settings())?)
     }
 
-    async fn import(&self, store: &Sqlite, first: Rows, read: &Arc<AtomicU64>) -> Result<Imported> {
-        let (catalog, is_new) = self.find_or_make(store).await?;
+    async fn import(&self, target: &Target, first: Rows, read: &Arc<AtomicU64>) -> Result<Imported> {
+        let (catalog, is_new) = target.find_or_make(&self.catalog).await?;
         let mut options = Options::new();
-        let mut work = Work { store, waiting: VecDeque::new(), imported: Imported::default() };
+        let mut work = Work { target, catalog: &self.catalog, waiting: VecDeque::new(), imported: Imported::default() };
         let progress = Progress::reading(Arc::clone(read), total_bytes(&self.files));
         let mut skipped = Skipped::default();
         let mut first = Some(first);
@@ -211,9 +215,9 @@ impl Import {
         let mut imported = work.imported;
         imported.left_out = skipped.lines;
         let _progress = Progress::working("putting folds aside");
-        self.put_aside(store, catalog).await?;
-        self.add_options(store, catalog, is_new, &options, &mut imported).await?;
-        imported.seq = store.head().await.map_err(explained)?.seq;
+        target.put_aside(catalog).await?;
+        self.add_options(target, catalog, is_new, &options, &mut imported).await?;
+        imported.seq = target.seq(imported.seq).await?;
         Ok(imported)
     }
 
@@ -271,54 +275,24 @@ impl Import {
         work.send(entries, places, reading).await
     }
 
-    async fn find_or_make(&self, store: &Sqlite) -> Result<(CatalogId, bool)> {
-        let known = store.settings().await.map_err(explained)?.catalogs;
-        if let Some(found) = known.iter().find(|catalog| catalog.name == self.catalog) {
-            // One without any option was made by an import that did not come to its end.
-            let is_new = store.options(found.id).await.map_err(explained)?.is_empty();
-            return Ok((found.id, is_new));
-        }
-        let change = Change::Catalog { name: self.catalog.clone(), settings: "{}".into(), expected: None };
-        match store.change(change).await.map_err(explained)? {
-            Changed::Done { catalog: Some(id), .. } => Ok((id, true)),
-            other => Err(failure(format!("the catalog could not be made: {other:?}"), "run it again")),
-        }
-    }
-
-    /// Makes snapshots, so that whoever opens it need not fold all of it.
-    async fn put_aside(&self, store: &Sqlite, catalog: CatalogId) -> Result<()> {
-        let all = Snapshot::of(&load(store, catalog, None).await.map_err(explained)?);
-        let mut kept = vec![(SnapshotKey::all(catalog), all)];
-        for context in store.long_tails(catalog, LEAST_TAIL as u64 + 1).await.map_err(explained)? {
-            let fold = load(store, catalog, Some(&context)).await.map_err(explained)?;
-            kept.push((SnapshotKey::new(catalog, Some(&context)), Snapshot::of(&fold)));
-            if kept.len() >= SNAPSHOTS {
-                store.put_snapshots(std::mem::take(&mut kept)).await.map_err(explained)?;
-            }
-        }
-        store.put_snapshots(kept).await.map_err(explained)
-    }
-
     /// Options of rows that the catalog does not have: added to a new one, or where it is asked for; else only counted.
     async fn add_options(
         &self,
-        store: &Sqlite,
+        target: &Target,
         catalog: CatalogId,
         is_new: bool,
         options: &Options,
         imported: &mut Imported,
     ) -> Result<()> {
-        let known = store.options(catalog).await.map_err(explained)?;
-        let known: std::collections::HashSet<&str> = known.iter().map(|option| option.name.as_str()).collect();
-        let unknown: Vec<&str> = options.iter().map(|(_, name)| name).filter(|name| !known.contains(name)).collect();
+        let known = target.options(&self.catalog, catalog).await?;
+        let unknown: Vec<&str> = options.iter().map(|(_, name)| name).filter(|name| !known.contains(*name)).collect();
         if !(is_new || self.add_options) {
             imported.options_unknown = unknown.len();
             return Ok(());
         }
         imported.options_added = unknown.len();
         if !unknown.is_empty() {
-            let options = unknown.into_iter().map(OptionChange::plain).collect();
-            store.change(Change::Options { catalog, options, expected: None }).await.map_err(explained)?;
+            target.add_options(&self.catalog, catalog, &unknown).await?;
         }
         Ok(())
     }
@@ -351,7 +325,11 @@ impl Import {
                 self.catalog
             )?;
         }
-        writeln!(out, "{}: the log ends at position {}", self.database.path().display(), number(*seq))?;
+        match self.at.name() {
+            None => writeln!(out, "{}: the log ends at position {}", self.database.path().display(), number(*seq))?,
+            Some(url) if *recorded > 0 => writeln!(out, "{url}: the last is at position {}", number(*seq))?,
+            Some(_) => {}
+        }
         Ok(())
     }
 }
@@ -363,8 +341,9 @@ fn is_of_row(error: &anyhow::Error) -> bool {
 
 /// Rows on their way: while some are written, the next are read.
 struct Work<'a> {
-    store: &'a Sqlite,
-    waiting: VecDeque<(Answer<'a, Vec<Appended>>, Vec<Where>, String)>,
+    target: &'a Target,
+    catalog: &'a str,
+    waiting: VecDeque<(Answers<'a>, Vec<Where>, String)>,
     imported: Imported,
 }
 
@@ -373,7 +352,7 @@ impl Work<'_> {
         if entries.is_empty() {
             return Ok(());
         }
-        self.waiting.push_back((self.store.append(entries), places, reading.file.clone()));
+        self.waiting.push_back((self.target.append(self.catalog, entries), places, reading.file.clone()));
         while self.waiting.len() > MOST_WAITING {
             self.take().await?;
         }
@@ -389,10 +368,11 @@ impl Work<'_> {
 
     async fn take(&mut self) -> Result<()> {
         let Some((answer, places, file)) = self.waiting.pop_front() else { return Ok(()) };
-        let answers = answer.await.map_err(explained)?;
+        let answers = answer.await?;
         for (answer, place) in answers.into_iter().zip(places) {
             let why = match answer {
-                Appended::Recorded { .. } => {
+                Appended::Recorded { seq } => {
+                    self.imported.seq = self.imported.seq.max(seq);
                     self.imported.recorded += 1;
                     continue;
                 }

@@ -15,7 +15,6 @@ use crate::body::{Json, Path, Query};
 use crate::catalog::Known;
 use crate::now;
 use crate::problem::{Kind, Problem, Sent};
-use crate::secret::LEEWAY;
 use crate::service::{Service, Shared};
 use crate::token::Token;
 
@@ -150,7 +149,7 @@ impl Service {
         let entry = entry(token, outcome);
         let What::Choice { id, body } = &entry.what else { return Err(Problem::new(Kind::Internal, "no choice")) };
         let (id, body) = (id.clone(), body.clone());
-        let answer = if now() > token.expires + 1_000 * LEEWAY {
+        let answer = if self.settings.is_over(token.expires) {
             match self.store.find(known.id, EventKind::Choice, id.clone()).await? {
                 Some(event) => recorded_before(&event, token, &body),
                 None => {

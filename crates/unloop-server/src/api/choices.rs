@@ -18,7 +18,6 @@ use crate::body::{Bulk, Path, parse_value};
 use crate::catalog::Known;
 use crate::now;
 use crate::problem::{Kind, Problem, Sent};
-use crate::secret::LEEWAY;
 use crate::service::{Service, Shared};
 
 /// Rows of a request at most.
@@ -182,7 +181,7 @@ impl Service {
                 return Err(Problem::new(Kind::Forged, "this token is for a presentation of another catalog"));
             }
             let outcome = outcome(chosen, tied, none, &token.options)?;
-            let late = now() > token.expires + 1_000 * LEEWAY;
+            let late = self.settings.is_over(token.expires);
             return Ok(if late { Row::Late(Box::new(token), outcome) } else { Row::Entry(entry(&token, outcome)) });
         }
         let id = id.ok_or_else(|| Problem::invalid("id", "a row has an id that makes it unique, or a token"))?;
