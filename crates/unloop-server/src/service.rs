@@ -27,6 +27,8 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 /// How often old notes are deleted.
 const HOUR: Duration = Duration::from_secs(3_600);
+/// How long an answer waits until what was recorded is taken in.
+const TAKEN_IN: Duration = Duration::from_secs(2);
 /// So long after the last time there was no space, in milliseconds, it is ready to be tried again.
 const FULL_FOR: i64 = 5_000;
 /// The part of the cache that rankings may have.
@@ -199,8 +201,11 @@ impl Service {
         let answers = self.store.append(entries).await.map_err(|error| self.failed(error))?;
         self.metrics.appended(start.elapsed());
         let recorded = |answer: &Appended| if let Appended::Recorded { seq } = answer { Some(*seq) } else { None };
-        if let Some(last) = answers.iter().filter_map(recorded).max() {
-            self.reach(last).await;
+        if let Some(last) = answers.iter().filter_map(recorded).max()
+            && tokio::time::timeout(TAKEN_IN, self.reach(last)).await.is_err()
+        {
+            // It is recorded all the same.
+            tracing::warn!("the log is taken in too slowly: answers may not know of the last choices");
         }
         Ok(answers)
     }

@@ -176,7 +176,10 @@ impl Service {
         match answer {
             Appended::Recorded { seq } => {
                 self.metrics.outcome("recorded");
-                self.trends.answered(known, body);
+                // What is imported happened at another time.
+                if of == EventKind::Choice {
+                    self.trends.answered(known, body);
+                }
                 Ok(sent(id, seq, &body.outcome, false, None))
             }
             Appended::Repeated { seq, first } => {

@@ -1,0 +1,276 @@
+//! The service under load: `cargo bench -p unloop-cli --bench service [-- present choose saturation cold soak=600]`.
+//!
+//! The real binary over a database on the disk of the temporary folder; requests over the loopback at a steady rate (open loop), each timed from when it was
+//! due. Client and server share the machine's cores. Without names all but `soak` are run; `soak=SECONDS` is mixed load by 10 000 contexts.
+#![allow(clippy::print_stdout)]
+
+mod caller;
+mod load;
+#[path = "../../tests/serving/mod.rs"]
+mod server;
+mod soak;
+
+use std::io::Write;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Instant;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+use unloop_store::Sqlite;
+
+use caller::Caller;
+use load::{Calls, load};
+use server::{Folder, Server};
+
+const OPTIONS: usize = 300;
+const CONTEXTS: usize = 1_000;
+
+fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let wants = |name: &str| asked.is_empty() || asked.iter().any(|own| own == name);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    if wants("present") {
+        runtime.block_on(present());
+    }
+    if wants("choose") {
+        runtime.block_on(choose());
+    }
+    if wants("saturation") {
+        runtime.block_on(saturation());
+    }
+    if wants("cold") {
+        runtime.block_on(cold());
+    }
+    if let Some(seconds) = asked.iter().find_map(|own| own.strip_prefix("soak=")) {
+        let settings = soak::Settings { seconds: seconds.parse().expect("seconds"), ..soak::Settings::default() };
+        runtime.block_on(soak::soak(&settings)).tell();
+    }
+}
+
+fn option(number: usize) -> String {
+    format!("option-{number}")
+}
+
+/// A catalog of many options.
+async fn catalog(caller: &mut Caller) {
+    let names: Vec<String> = (0..OPTIONS).map(option).collect();
+    let (status, _) = caller.call("PUT", "/v1/catalogs/c", &json!({ "options": names }).to_string()).await.expect("answered");
+    assert_eq!(status, 201);
+}
+
+/// Past choices, `each` of so many contexts: five options at random, the first chosen.
+async fn past(caller: &mut Caller, contexts: usize, each: usize) {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut rows = Vec::new();
+    for number in 0..contexts * each {
+        let mut presented: Vec<usize> = Vec::new();
+        while presented.len() < 5 {
+            let own = rng.random_range(0..OPTIONS);
+            if !presented.contains(&own) {
+                presented.push(own);
+            }
+        }
+        let names: Vec<String> = presented.into_iter().map(option).collect();
+        rows.push(json!({ "id": number.to_string(), "context": format!("person-{}", number % contexts), "presented": names, "chosen": [names[0]] }));
+        if rows.len() == 5_000 || number + 1 == contexts * each {
+            let body = json!({ "rows": std::mem::take(&mut rows) }).to_string();
+            let (status, _) = caller.post("/v1/catalogs/c/choices", &body).await.expect("answered");
+            assert_eq!(status, 200);
+        }
+    }
+}
+
+struct Present;
+
+impl Calls for Present {
+    fn request(&self, number: usize) -> (String, String) {
+        // In an order of its own, the same each time.
+        let context = number.wrapping_mul(7_919) % CONTEXTS;
+        ("/v1/catalogs/c/presentations".into(), format!("{{\"context\":\"person-{context}\",\"size\":5}}"))
+    }
+
+    fn answered(&self, _: usize, status: u16, _: &[u8]) -> bool {
+        status == 201
+    }
+}
+
+async fn present() {
+    let folder = Folder::new("load-present");
+    let server = Server::start(&folder.0.join("unloop.db"), &[]);
+    let mut caller = Caller::new(server.address).await.expect("a connection");
+    catalog(&mut caller).await;
+    past(&mut caller, CONTEXTS, 20).await;
+    // Everybody once: who comes back is measured by itself, below.
+    load(server.address, Rc::new(Present), 4 * CONTEXTS, Some(2_000.0), 32).await;
+    for rate in [4_000.0, 8_000.0] {
+        let done = load(server.address, Rc::new(Present), (20.0 * rate) as usize, Some(rate), 64).await;
+        println!(
+            "present, K = {OPTIONS}, L = 5, {CONTEXTS} contexts, {rate}/s for 20 s: p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, {} errors",
+            done.ms(0.5),
+            done.ms(0.99),
+            done.ms(0.999),
+            done.errors
+        );
+    }
+    server.stop();
+}
+
+/// Answers to presentations that were made before.
+struct Choose {
+    ready: Vec<(String, String)>,
+}
+
+impl Choose {
+    async fn new(caller: &mut Caller, count: usize) -> Self {
+        let mut ready = Vec::new();
+        while ready.len() < count {
+            let start = ready.len();
+            let asked: Vec<Value> = (start..start + 1_000)
+                .map(|number| json!({ "context": format!("person-{}", number % CONTEXTS), "size": 5 }))
+                .collect();
+            let body = json!({ "presentations": asked }).to_string();
+            let (status, reply) = caller.post("/v1/catalogs/c/presentations/batch", &body).await.expect("answered");
+            assert_eq!(status, 200);
+            let reply: Value = serde_json::from_slice(reply).expect("JSON");
+            for row in reply["rows"].as_array().expect("rows") {
+                let own = &row["presentation"];
+                let path = format!("/v1/presentations/{}/choice", own["id"].as_str().expect("an id"));
+                let body = json!({ "token": own["token"], "chosen": [own["options"][0]["option"]] });
+                ready.push((path, body.to_string()));
+            }
+        }
+        Self { ready }
+    }
+}
+
+impl Calls for Choose {
+    fn request(&self, number: usize) -> (String, String) {
+        self.ready[number].clone()
+    }
+
+    fn answered(&self, _: usize, status: u16, _: &[u8]) -> bool {
+        status == 200
+    }
+}
+
+async fn choose() {
+    const RATE: f64 = 2_000.0;
+    let folder = Folder::new("load-choose");
+    let server = Server::start(&folder.0.join("unloop.db"), &[]);
+    let mut caller = Caller::new(server.address).await.expect("a connection");
+    catalog(&mut caller).await;
+    let count = (20.0 * RATE) as usize;
+    let calls = Choose::new(&mut caller, count).await;
+    let before = flush(&folder.0.join("flush"));
+    let done = load(server.address, Rc::new(calls), count, Some(RATE), 64).await;
+    let flush = 0.5 * (before + flush(&folder.0.join("flush")));
+    println!(
+        "choose, durable, {RATE}/s for 20 s: p50 {:.2} ms, {:.2} flushes of {flush:.2} ms; p99 {:.2} ms, {} errors",
+        done.ms(0.5),
+        done.ms(0.5) / flush,
+        done.ms(0.99),
+        done.errors
+    );
+    server.stop();
+}
+
+/// Clients that wait for each answer, beside a bare loop of SQLite transactions of as many choices.
+async fn saturation() {
+    const CLIENTS: usize = 256;
+    const EACH: usize = 200;
+    for round in 1..=3 {
+        let folder = Folder::new("load-saturation");
+        let server = Server::start(&folder.0.join("unloop.db"), &[]);
+        let mut caller = Caller::new(server.address).await.expect("a connection");
+        catalog(&mut caller).await;
+        let calls = Choose::new(&mut caller, CLIENTS * EACH).await;
+        let done = load(server.address, Rc::new(calls), CLIENTS * EACH, None, CLIENTS).await;
+        server.stop();
+        let bare = bare(&folder.0.join("bare.db"), CLIENTS, EACH);
+        println!(
+            "round {round}, choose, {CLIENTS} clients: {:.0} durable choices a second, {:.2} of a bare loop ({bare:.0}); p50 {:.1} ms, p99 {:.1} ms, {} errors",
+            done.rate(),
+            done.rate() / bare,
+            done.ms(0.5),
+            done.ms(0.99),
+            done.errors
+        );
+    }
+}
+
+/// Durable rows a second, in transactions of as many as there are clients.
+fn bare(path: &Path, clients: usize, each: usize) -> f64 {
+    drop(Sqlite::open(path).expect("the same tables"));
+    let connection = Connection::open(path).expect("opened");
+    connection.pragma_update(None, "synchronous", "FULL").expect("set");
+    connection.pragma_update(None, "secure_delete", true).expect("set");
+    let names: Vec<String> = (0..5).map(option).collect();
+    let body = json!({ "presented": names, "chosen": [names[0]] }).to_string();
+    let began = Instant::now();
+    for batch in 0..each {
+        connection.execute_batch("BEGIN IMMEDIATE").expect("begun");
+        for client in 0..clients {
+            let seq = i64::try_from(batch * clients + client + 1).expect("a number");
+            let text = "INSERT INTO events (seq, catalog, context, kind, id, body, time) VALUES (?1, 1, ?2, 'choice', ?3, ?4, 0)";
+            let mut insert = connection.prepare_cached(text).expect("prepared");
+            let id = format!("0199f0a4-7c3e-7000-8000-{seq:012}");
+            insert.execute(params![seq, format!("person-{}", client % CONTEXTS), id, body]).expect("inserted");
+        }
+        connection.execute_batch("COMMIT").expect("committed");
+    }
+    (clients * each) as f64 / began.elapsed().as_secs_f64()
+}
+
+/// The first presentation for whoever has 1 000 past choices and was away.
+async fn cold() {
+    const PEOPLE: usize = 60;
+    let folder = Folder::new("load-cold");
+    let database = folder.0.join("unloop.db");
+    let server = Server::start(&database, &[]);
+    let mut caller = Caller::new(server.address).await.expect("a connection");
+    catalog(&mut caller).await;
+    past(&mut caller, PEOPLE, 1_000).await;
+    server.stop();
+    let server = Server::start(&database, &[]);
+    let mut caller = Caller::new(server.address).await.expect("a connection");
+    let mut times = Vec::new();
+    for person in 0..PEOPLE {
+        let body = format!("{{\"context\":\"person-{person}\",\"size\":5}}");
+        let mut took = [0.0; 2];
+        for time in &mut took {
+            let began = Instant::now();
+            let (status, _) = caller.post("/v1/catalogs/c/presentations", &body).await.expect("answered");
+            *time = 1e3 * began.elapsed().as_secs_f64();
+            assert_eq!(status, 201);
+        }
+        times.push(took);
+    }
+    server.stop();
+    let median = |which: usize| {
+        let mut own: Vec<f64> = times.iter().map(|took| took[which]).collect();
+        own.sort_by(f64::total_cmp);
+        own[own.len() / 2]
+    };
+    println!(
+        "cold context with 1 000 past choices: first present {:.2} ms at the median, the second {:.2} ms",
+        median(0),
+        median(1)
+    );
+}
+
+/// Milliseconds to write a page at the end of a file and flush it.
+fn flush(path: &Path) -> f64 {
+    let mut file = std::fs::File::create(path).expect("a file");
+    let mut times: Vec<f64> = (0..300)
+        .map(|_| {
+            let began = Instant::now();
+            file.write_all(&[7; 4_096]).and_then(|()| file.sync_data()).expect("flushed");
+            1e3 * began.elapsed().as_secs_f64()
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
