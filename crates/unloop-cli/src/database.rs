@@ -46,6 +46,11 @@ impl Database {
         self.open_for(Access::Append)
     }
 
+    /// Opens it to append, with so many bytes of its pages in memory.
+    pub(crate) fn open_within(&self, page_bytes: usize) -> Result<Sqlite> {
+        self.open_settings(SqliteSettings { page_bytes: Some(page_bytes), ..SqliteSettings::default() }).map_err(explained)
+    }
+
     /// Opens it beside whoever appends.
     pub(crate) fn open_beside(&self) -> Result<Sqlite> {
         self.open_for(Access::Beside)
@@ -77,7 +82,10 @@ impl Database {
     }
 
     fn open_with(&self, access: Access) -> Result<Sqlite, StoreError> {
-        let settings = SqliteSettings { access, ..SqliteSettings::default() };
+        self.open_settings(SqliteSettings { access, ..SqliteSettings::default() })
+    }
+
+    fn open_settings(&self, settings: SqliteSettings) -> Result<Sqlite, StoreError> {
         let store = Sqlite::open_with(&self.db, settings)?;
         let opening = store.opening();
         if opening.unfinished {

@@ -17,7 +17,7 @@ use unloop_store::Memory;
 use crate::client::Client;
 use crate::database::explained;
 use crate::failure::failure;
-use crate::figures::percent;
+use crate::figures::{chance, count, percent};
 use crate::output::{print_json, print_table, table};
 use crate::progress::Progress;
 use crate::serve::{ADDRESS, stop};
@@ -184,9 +184,9 @@ impl Demo {
                 percent(truth(row)),
                 percent(number("mean")),
                 interval,
-                percent(number("p_best")),
-                number("shown").to_string(),
-                number("chosen").to_string(),
+                chance(number("p_best")),
+                count(number("shown")),
+                count(number("chosen")),
             ]);
         }
         print_table(&mut out, &table)?;

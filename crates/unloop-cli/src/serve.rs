@@ -75,9 +75,9 @@ Examples:
   unloop serve --db shop.db --listen 127.0.0.1:9000
   unloop keys create --scopes present,choose,read && unloop serve --listen 0.0.0.0:7878
 
-First steps, with jq or by hand:
-  curl -s localhost:7878/v1/catalogs/lunch/presentations -d '{\"size\": 2}' -H 'content-type: application/json'
-  curl -s localhost:7878/v1/presentations/ID/choice -d '{\"token\": \"TOKEN\", \"chosen\": [\"soup\"]}' -H 'content-type: application/json'";
+First steps:
+  curl localhost:7878/v1/catalogs/lunch/presentations --json '{\"size\": 2}'
+  curl localhost:7878/v1/presentations/ID/choice --json '{\"token\": \"…\", \"chosen\": [\"soup\"]}'";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogLevel {
@@ -153,7 +153,8 @@ impl Serve {
     }
 
     async fn serve(&self, address: SocketAddr, settings: ServerSettings) -> Result<()> {
-        let store: Arc<dyn Store> = Arc::new(self.database.open()?);
+        let (settings, pages) = settings.with_pages();
+        let store: Arc<dyn Store> = Arc::new(self.database.open_within(pages)?);
         // Keys may have been made before it ever ran.
         let is_new =
             store.head().await.map_err(explained)?.seq == 0 && store.settings().await.map_err(explained)?.catalogs.is_empty();
@@ -187,10 +188,7 @@ fn tell(address: SocketAddr, catalogs: &[NewCatalog]) {
     let _ = writeln!(std::io::stdout(), "unloop is at http://{address}/");
     let _ = std::io::stdout().flush();
     if let (true, Some(first)) = (std::io::stderr().is_terminal(), catalogs.first()) {
-        eprintln!(
-            "try: curl -s http://{address}/v1/catalogs/{}/presentations -d '{{\"size\": 2}}' -H 'content-type: application/json'",
-            first.name
-        );
+        eprintln!("try: curl http://{address}/v1/catalogs/{}/presentations --json '{{\"size\": 2}}'", first.name);
         eprintln!("stop it with Ctrl-C");
     }
 }

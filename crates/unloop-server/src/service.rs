@@ -31,8 +31,10 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const TAKEN_IN: Duration = Duration::from_secs(2);
 /// So long after the last time there was no space, in milliseconds, it is ready to be tried again.
 const FULL_FOR: i64 = 5_000;
-/// The part of the cache that rankings may have.
+/// The part of the cache that rankings may have, and that the pages of a database may, up to so many bytes.
 const RANKINGS_PART: usize = 16;
+const PAGES_PART: usize = 8;
+const MOST_PAGES: usize = 64 << 20;
 
 /// Everything shared.
 pub(crate) type Shared = Arc<Service>;
@@ -79,6 +81,14 @@ impl ServerSettings {
     pub fn on(mut self, address: SocketAddr) -> Self {
         self.loopback = address.ip().is_loopback();
         self
+    }
+
+    /// With a part of the cache given to the pages of a database; and how many bytes that is.
+    #[must_use]
+    pub fn with_pages(mut self) -> (Self, usize) {
+        let pages = (self.cache_bytes / PAGES_PART).min(MOST_PAGES);
+        self.cache_bytes -= pages;
+        (self, pages)
     }
 
     /// Whether a presentation can no longer be answered.

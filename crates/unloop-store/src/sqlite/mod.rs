@@ -38,8 +38,8 @@ const LEAST_SQLITE: (&str, i32) = ("3.51.3", 3_051_003);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Threads that read: somebody who reads much does not keep others from the head.
 const READERS: usize = 2;
-/// Pages that the writer keeps in memory at most, in KiB: imports put hashes all over an index.
-const WRITER_CACHE: i64 = 128 * 1_024;
+/// Pages that the writer keeps in memory at most, unless it is told otherwise; in bytes.
+const WRITER_CACHE: usize = 128 << 20;
 
 /// How hard a commit is pressed onto the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,8 @@ pub struct SqliteSettings {
     pub synchronous: Synchronous,
     /// The layer under SQLite, by the name it was registered with; the system's own if none.
     pub vfs: Option<&'static str>,
+    /// Bytes of pages that the writer keeps in memory at most; 128 MiB if none, for imports put hashes all over an index.
+    pub page_bytes: Option<usize>,
 }
 
 /// What was found when a database was opened.
@@ -141,7 +143,9 @@ impl Sqlite {
             let _alone = self::lock(path)?;
             schema::prepare(&writing, &file)?;
         }
-        writing.pragma_update(None, "cache_size", -WRITER_CACHE).map_err(|error| problem(&error))?;
+        let pages = i64::try_from(settings.page_bytes.unwrap_or(WRITER_CACHE) / 1_024).unwrap_or(i64::MAX);
+        // Below zero it is in KiB.
+        writing.pragma_update(None, "cache_size", -pages.max(1)).map_err(|error| problem(&error))?;
         let opening = Opening { seq: reading::head(&writing)?.seq, unfinished };
         let (writer, messages) = channel();
         let pending = Arc::new(AtomicUsize::new(0));
