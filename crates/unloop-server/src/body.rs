@@ -4,7 +4,8 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
 use crate::problem::{Kind, Problem};
 
@@ -95,6 +96,11 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 /// JSON as a type. What is no JSON is told from JSON that says something else.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        // Serde would take the values of its fields in order: a form that nobody described.
+        serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| Problem::new(Kind::NotJson, told(&error)))?;
+        return Err(Problem::invalid(".", "the body is an object, not an array"));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let field = error.path().to_string();
@@ -107,10 +113,19 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 /// One value of JSON as a type; where it is stands before the field.
 pub(crate) fn parse_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
+    if value.is_array() {
+        return Err(Problem::invalid(".", "it is an object, not an array"));
+    }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let field = error.path().to_string();
         Problem::invalid(field, error.into_inner().to_string())
     })
+}
+
+/// An object as a type, for what stands inside of something else: see [`parse`] on arrays.
+pub(crate) fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
+    let fields = serde_json::Map::deserialize(deserializer)?;
+    T::deserialize(serde_json::Value::Object(fields)).map_err(D::Error::custom)
 }
 
 /// An error of JSON. What it quotes is cut: a body may be a megabyte.
@@ -122,8 +137,6 @@ fn told(error: &serde_json::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
 
     #[derive(Debug, Deserialize)]
@@ -143,5 +156,22 @@ mod tests {
             assert!(matches!(problem(text).kind(), Kind::NotJson | Kind::Invalid), "{text}");
         }
         assert_eq!(problem("nonsense").kind(), Kind::NotJson);
+    }
+
+    /// Serde takes `[[1]]` for `{"sizes":[1]}`. Nobody else does.
+    #[test]
+    fn an_array_is_no_object() {
+        #[derive(Debug, Deserialize)]
+        struct Around {
+            #[serde(deserialize_with = "object")]
+            #[expect(dead_code, reason = "it is there to be parsed")]
+            row: Row,
+        }
+        assert_eq!(parse::<Row>(b" [[1]]").unwrap_err().to_json()["field"], ".");
+        assert_eq!(parse::<Row>(b"[[1]").unwrap_err().kind(), Kind::NotJson);
+        assert_eq!(parse_value::<Row>(serde_json::json!([[1]])).unwrap_err().kind(), Kind::Invalid);
+        assert!(parse::<Around>(br#"{"row":{"sizes":[1]}}"#).is_ok());
+        assert_eq!(parse::<Around>(br#"{"row":[[1]]}"#).unwrap_err().to_json()["field"], "row");
+        assert_eq!(parse::<Around>(br#"{"row":{"sizes":["x"]}}"#).unwrap_err().kind(), Kind::Invalid);
     }
 }

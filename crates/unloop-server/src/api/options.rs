@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::catalogs::MOST_OPTIONS;
 use super::{Paging, Rows, limit_of, number_of};
 use crate::access::{Access, Scope};
-use crate::body::{Bulk, Json, Path, Query, parse_value};
+use crate::body::{Bulk, Json, Path, Query, object, parse_value};
 use crate::catalog::check_prior;
 use crate::problem::{Kind, Problem, Sent};
 use crate::service::Shared;
@@ -45,7 +45,7 @@ pub(crate) enum OptionGiven {
     /// Its name.
     Name(String),
     /// Its name, and what belongs to it.
-    Whole(OptionRow),
+    Whole(#[serde(deserialize_with = "object")] OptionRow),
 }
 
 /// An option that is to be.
