@@ -39,7 +39,7 @@ use crate::service::{Service, Shared};
         (name = "contexts", description = "Who chooses"),
         (name = "health", description = "How it fares"),
     ),
-    security(("key" = [])),
+    security((), ("key" = [])),
     modifiers(&Keys),
 )]
 struct Document;

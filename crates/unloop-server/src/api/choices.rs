@@ -40,6 +40,7 @@ pub(crate) struct ChoiceRow {
     #[schema(min_length = 1, max_length = 512)]
     id: Option<String>,
     /// Whose; `all` or none is nobody in particular.
+    #[schema(min_length = 1, max_length = 128)]
     context: Option<String>,
     /// What was presented, in order.
     #[schema(max_items = 1000)]

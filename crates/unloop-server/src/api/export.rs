@@ -43,11 +43,13 @@ pub(crate) enum Form {
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExportAsked {
     /// Those above this position: the `seq` of the last one that was read. 0 by default.
+    #[param(format = "uint64")]
     after: Option<u64>,
     /// Rows at most; 100 000 by default.
     #[param(minimum = 1, maximum = 100000)]
     limit: Option<usize>,
     /// Only those of this context.
+    #[param(min_length = 1, max_length = 128)]
     context: Option<String>,
     /// JSON Lines, unless `Accept: text/csv` or this says otherwise.
     #[param(inline)]

@@ -28,6 +28,7 @@ const LEVEL: f64 = 0.9;
 #[into_params(parameter_in = Query)]
 pub(crate) struct RankingAsked {
     /// Whose; `all` or none is everybody's.
+    #[param(min_length = 1, max_length = 128)]
     context: Option<String>,
     /// n of `p_top`, the chance to be among the best n; 5 by default.
     #[param(minimum = 1, maximum = 1000)]
@@ -115,6 +116,7 @@ pub(crate) async fn get(
 #[serde(deny_unknown_fields)]
 pub(crate) struct PredictionsAsked {
     /// Whose; `all` or none is everybody's.
+    #[schema(min_length = 1, max_length = 128)]
     context: Option<String>,
     /// The sets. The no-choice option is in each, where the catalog has one.
     #[schema(max_items = 100, example = json!([["soup", "curry"]]))]
