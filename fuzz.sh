@@ -6,12 +6,12 @@ usage() {
   cat <<'EOF'
 Usage: ./fuzz.sh [SECONDS]
 
-Runs each fuzz target, snapshot and import, for so many seconds (60 by default) after it is built: bytes that are changed at random, guided by the
-code they reach. It begins with fuzz/corpus and what earlier runs found, which is kept in fuzz/grown.
+Runs each fuzz target, snapshot, import and token, for so many seconds (60 by default) after it is built: bytes that are changed at random, guided
+by the code they reach. It begins with fuzz/corpus and what earlier runs found, which is kept in fuzz/grown.
 
 Needs a nightly toolchain (rustup toolchain install nightly); a missing cargo-fuzz is installed with cargo. Where there is no nightly
-toolchain, or cargo-fuzz cannot be installed, it says so and skips everything: `cargo test -p unloop-store --test corpus` runs the same
-checks over fuzz/corpus with any toolchain.
+toolchain, or cargo-fuzz cannot be installed, it says so and skips everything: `cargo test -p unloop-store -p unloop-server --test corpus` runs
+the same checks over fuzz/corpus with any toolchain.
 
 An input that crashes a target, takes 10 seconds or asks for 256 MB at once stays in fuzz/artifacts. Mend the cause, and keep the input in fuzz/corpus.
 
@@ -34,7 +34,7 @@ fi
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
-targets=(snapshot import)
+targets=(snapshot import token)
 passed=0
 failed=0
 skipped=0

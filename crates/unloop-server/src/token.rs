@@ -46,8 +46,7 @@ impl Token {
 
     /// As text, signed.
     pub fn seal(&self, secrets: &Secrets) -> String {
-        // Into memory: nothing can fail.
-        let mut bytes = postcard::to_extend(self, vec![VERSION]).unwrap_or_default();
+        let mut bytes = self.encode();
         let signature = secrets.sign(PURPOSE, &bytes);
         bytes.extend_from_slice(&signature);
         BASE64URL_NOPAD.encode(&bytes)
@@ -63,8 +62,21 @@ impl Token {
         if !secrets.verify(PURPOSE, content, *signature) {
             return None;
         }
+        Self::decode(content)
+    }
+
+    /// Out of what is signed, version and content. None of it is checked here but its form: [`open`](Self::open) asks for the signature first.
+    #[doc(hidden)]
+    pub fn decode(content: &[u8]) -> Option<Self> {
         let (&VERSION, content) = content.split_first()? else { return None };
         postcard::from_bytes(content).ok()
+    }
+
+    /// What is signed: version and content.
+    #[doc(hidden)]
+    pub fn encode(&self) -> Vec<u8> {
+        // Into memory: nothing can fail.
+        postcard::to_extend(self, vec![VERSION]).unwrap_or_default()
     }
 }
 
