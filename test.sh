@@ -7,10 +7,12 @@ usage() {
 Usage: ./test.sh
 
 Checks format, lints and documentation, then runs all tests: the library without default features, then the whole
-workspace with all features, doc tests included. Every step runs, even after another one failed.
+workspace with all features, doc tests included. At last ./openapi.sh sends the server what its OpenAPI document allows and
+forbids. Every step runs, even after another one failed.
 
-Needs Rust (cargo). A missing rustfmt or clippy is installed with rustup, a missing linker or, without rustup, a missing
-rustfmt or clippy with apt-get.
+Needs Rust (cargo). A missing rustfmt or clippy is installed with rustup, a missing linker, a missing Python with venv or,
+without rustup, a missing rustfmt or clippy with apt-get. What ./openapi.sh needs of Python goes into a folder under target;
+where it cannot be installed, that step is counted as skipped, or with CI=true as failed.
 
 Tests that compare with reference values look for them in a folder `shared` beside the repository, or where UNLOOP_SHARED
 says, and are counted as skipped where there is none.
@@ -54,6 +56,7 @@ main() {
     cargo test -p unloop --lib --no-default-features --locked --no-fail-fast
   tests "All tests" \
     cargo test --workspace --all-features --locked --no-fail-fast
+  script "What the OpenAPI document says" openapi
 
   heading "Result"
   printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
@@ -87,6 +90,32 @@ tests() {
   passed=$((passed + run_passed))
   failed=$((failed + run_failed))
   skipped=$((skipped + run_skipped))
+}
+
+# script <heading> <command...>: runs what ends with `N passed, N failed, N skipped`, and adds that up.
+script() {
+  local status=0 last=()
+  heading "$1"
+  shift
+  "$@" 2>&1 | tee -- "$output" || status=$?
+  if [[ $(tail -n 1 -- "$output") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+    last=("${BASH_REMATCH[@]:1}")
+  else
+    last=(0 0 0)
+  fi
+  # It could not run, or died before it could report.
+  if [ "$status" -ne 0 ] && [ "${last[1]}" -eq 0 ]; then
+    last[1]=1
+  fi
+  passed=$((passed + last[0]))
+  failed=$((failed + last[1]))
+  skipped=$((skipped + last[2]))
+}
+
+# With the program that the tests have just built.
+openapi() {
+  cargo build --workspace --all-features --locked --bin unloop &&
+    ./openapi.sh "${CARGO_TARGET_DIR:-target}/debug/unloop"
 }
 
 # count <file>: passed, failed and skipped tests in the output of a `cargo test`.
@@ -127,6 +156,7 @@ install_missing() {
     exit 2
   fi
   command -v cc >/dev/null || apt_install gcc libc6-dev
+  python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || apt_install python3 python3-venv
   cargo fmt --version >/dev/null 2>&1 || install_component rustfmt rustfmt
   cargo clippy --version >/dev/null 2>&1 || install_component clippy rust-clippy
 }
