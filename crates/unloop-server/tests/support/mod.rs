@@ -1,16 +1,21 @@
 //! A server over a real socket and a real database, and somebody who calls it.
-#![allow(dead_code, reason = "no test uses all of it")]
+#![allow(dead_code, unreachable_pub, reason = "no test uses all of it")]
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
-use unloop_server::{Secrets, ServerSettings, Service, app, serve};
-use unloop_store::{Sqlite, Store};
+use unloop_server::{Scope, Secrets, ServerSettings, Service, app, make_key, serve};
+use unloop_store::{Access, CatalogId, Change, Changed, Sqlite, SqliteSettings, Store};
+
+/// How long something that a server does by itself may take.
+const SOON: Duration = Duration::from_secs(5);
 
 /// A folder that goes with its owner.
 pub struct Folder(PathBuf);
@@ -27,6 +32,10 @@ impl Folder {
     pub fn database(&self) -> PathBuf {
         self.0.join("unloop.db")
     }
+
+    pub fn secret_file(&self) -> PathBuf {
+        Secrets::path_beside(&self.database())
+    }
 }
 
 impl Drop for Folder {
@@ -38,6 +47,29 @@ impl Drop for Folder {
 /// A store in a file.
 pub fn sqlite(path: &Path) -> Arc<dyn Store> {
     Arc::new(Sqlite::open(path).expect("a database"))
+}
+
+/// The same store from beside, as `unloop keys` opens it while a server runs.
+pub fn beside(path: &Path) -> Sqlite {
+    Sqlite::open_with(path, SqliteSettings { access: Access::Beside, ..SqliteSettings::default() }).expect("a database")
+}
+
+/// Waits for what a store answers.
+pub fn wait<T>(answer: unloop_store::Answer<'_, T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(answer).expect("the store answers")
+}
+
+/// Waits until something holds; whether it does in the end.
+pub fn soon(mut holds: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < SOON {
+        if holds() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    holds()
 }
 
 /// The secrets beside a database; made if there are none.
@@ -98,7 +130,7 @@ impl Drop for Server {
         drop(self.stop.take());
         if let (Some(runtime), Some(running)) = (self.runtime.take(), self.running.take()) {
             let _ = runtime.block_on(running);
-            runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+            runtime.shutdown_timeout(Duration::from_secs(5));
         }
     }
 }
@@ -107,24 +139,62 @@ impl Drop for Server {
 pub struct Own {
     pub server: Option<Server>,
     pub folder: Folder,
+    settings: ServerSettings,
 }
 
 impl Own {
     pub fn new() -> Self {
+        Self::with(ServerSettings::default())
+    }
+
+    /// Expiry is taken to the second.
+    pub fn without_leeway() -> Self {
+        Self::with(ServerSettings { leeway: Duration::ZERO, ..ServerSettings::default() })
+    }
+
+    /// With settings of its own; the seed is always the same.
+    pub fn with(settings: ServerSettings) -> Self {
         let folder = Folder::new();
-        let database = folder.database();
-        Self { server: Some(Server::over(sqlite(&database), &database)), folder }
+        let mut own = Self { server: None, folder, settings: ServerSettings { seed: Some(7), ..settings } };
+        own.restart();
+        own
     }
 
     pub fn client(&self) -> Client {
         self.server.as_ref().expect("it runs").client()
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.server.as_ref().expect("it runs").address
+    }
+
     /// Ends the server in good order, and starts another one over the same files.
     pub fn restart(&mut self) {
         self.server = None;
         let database = self.folder.database();
-        self.server = Some(Server::over(sqlite(&database), &database));
+        self.server = Some(Server::with(sqlite(&database), &database, self.settings.clone()));
+    }
+
+    /// Makes a key as `unloop keys create` does beside a server; what it is called by, and the key. Whether the server knows of it is another question.
+    pub fn make_key(&self, scopes: &[Scope], catalog: Option<CatalogId>, expires: Option<jiff::Timestamp>) -> (String, String) {
+        let (key, text) = make_key("of a test", scopes, catalog, expires).expect("random numbers");
+        let id = key.id.clone();
+        assert!(matches!(wait(beside(&self.folder.database()).change(Change::Key(key))), Changed::Done { .. }));
+        (id, text)
+    }
+
+    /// Makes a key, and waits until the server knows of it.
+    pub fn key(&self, scopes: &[Scope], catalog: Option<CatalogId>) -> Client {
+        let (_, text) = self.make_key(scopes, catalog, None);
+        let (stranger, owner) = (self.client(), self.client().key(&text));
+        assert!(soon(|| stranger.get("/v1/catalogs").status == 401 && owner.get("/v1/catalogs").status != 401));
+        owner
+    }
+
+    /// A catalog's internal number.
+    pub fn number(&self, catalog: &str) -> CatalogId {
+        let settings = wait(beside(&self.folder.database()).settings());
+        settings.catalogs.iter().find(|own| own.name == catalog).expect("a catalog").id
     }
 }
 
@@ -174,7 +244,8 @@ pub struct Client {
 
 impl Client {
     pub fn new(address: SocketAddr) -> Self {
-        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+        // A connection for each call: whether one outlives a refusal is a test of its own.
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).max_idle_connections(0).build().new_agent();
         Self { address, agent, headers: Vec::new() }
     }
 
@@ -229,6 +300,39 @@ impl Client {
         self.send("PATCH", path, Some(&body.to_string()))
     }
 
+    /// Exported rows; `query` begins with `?` unless it is empty.
+    pub fn exported(&self, catalog: &str, query: &str) -> Vec<Value> {
+        let answer = self.get(&format!("/v1/catalogs/{catalog}/choices{query}")).expect(200);
+        answer.text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+    }
+
+    /// What a ranking counts: answered presentations, and how often each option was shown and chosen.
+    pub fn counted(&self, catalog: &str, context: &str) -> Counts {
+        let ranking = self.get(&format!("/v1/catalogs/{catalog}/ranking?context={context}&limit=1000")).expect(200);
+        Counts::of(&ranking)
+    }
+
+    /// Asserts what a ranking counts; options that are not named were never shown. A ranking may be a moment old: it is asked for again.
+    #[track_caller]
+    pub fn assert_counts(&self, catalog: &str, context: &str, presentations: f64, options: &[(&str, f64, f64)]) {
+        let mut expected = Counts { presentations, options: Vec::new() };
+        expected.options.extend(options.iter().map(|&(name, shown, chosen)| (name.to_owned(), shown, chosen)));
+        expected.options.sort_by(|x, y| x.0.cmp(&y.0));
+        let mut found = self.counted(catalog, context);
+        soon(|| {
+            found = self.counted(catalog, context);
+            found == expected
+        });
+        assert_eq!(found, expected, "in {context:?}");
+    }
+
+    /// Asserts that nothing was recorded.
+    #[track_caller]
+    pub fn assert_nothing_recorded(&self, catalog: &str) {
+        assert_eq!(self.exported(catalog, ""), Vec::<Value>::new());
+        self.assert_counts(catalog, "all", 0.0, &[]);
+    }
+
     /// A catalog with options.
     pub fn catalog(&self, name: &str, options: &[&str]) {
         self.put(&format!("/v1/catalogs/{name}"), &json!({ "options": options })).expect(201);
@@ -245,4 +349,34 @@ impl Client {
         let id = presentation.body["id"].as_str().expect("an id");
         self.post(&format!("/v1/presentations/{id}/choice"), &body)
     }
+}
+
+/// What a ranking counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counts {
+    pub presentations: f64,
+    /// Name, shown, chosen; of options that were shown, by name.
+    pub options: Vec<(String, f64, f64)>,
+}
+
+impl Counts {
+    fn of(ranking: &Answer) -> Self {
+        let rows = ranking.body["rows"].as_array().expect("rows");
+        let number = |row: &Value, field: &str| row[field].as_f64().expect("a number");
+        let row = |row: &Value| (row["option"].as_str().expect("a name").to_owned(), number(row, "shown"), number(row, "chosen"));
+        let mut options: Vec<_> = rows.iter().map(row).filter(|(_, shown, _)| *shown != 0.0).collect();
+        options.sort_by(|x, y| x.0.cmp(&y.0));
+        Self { presentations: number(&ranking.body, "presentations"), options }
+    }
+}
+
+/// Sends bytes as they are, and reads until the connection ends: what no client would send.
+pub fn raw(address: SocketAddr, text: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(SOON)).expect("a limit");
+    let mut answer = Vec::new();
+    // The server may answer and end it before all was sent.
+    let _ = stream.write_all(text.as_bytes());
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
 }
