@@ -150,7 +150,7 @@ impl Client {
         let Some(Unsure { request, found }) = self.unsure.clone() else { return Ok(()) };
         match &request {
             Request::Choice(said) => {
-                let answer = self.sent_choice(caller, said, &said.outcome)?.expect(200);
+                let answer = send_outcome(caller, said, &said.outcome)?.expect(200);
                 assert_eq!(answer.body["repeated"], !found.is_empty(), "{}", answer.text);
                 let seq = self.acknowledged(answer.seq(), found.first());
                 self.kept.push(Kept { said: said.clone(), seq, withdrawn: None });
@@ -190,22 +190,11 @@ impl Client {
         seq
     }
 
-    /// Sends an outcome of a presentation or of one from elsewhere; the answer to the latter is that of its row.
-    fn sent_choice(&self, caller: &Caller, said: &Said, outcome: &Value) -> Result<Answer, Cut> {
-        if let Some(token) = &said.token {
-            return caller.choose(&said.id, token, outcome);
-        }
-        let said = Said { outcome: outcome.clone(), ..said.clone() };
-        let mut answer = caller.post("/v1/catalogs/c/choices", &json!({ "rows": [row(&said)] }))?.expect(200);
-        answer.body = answer.body["rows"][0].take();
-        Ok(answer)
-    }
-
     /// What was acknowledged, sent again: the first answer.
     fn repeat(&mut self, caller: &Caller) -> Result<(), Cut> {
         let Some(place) = self.any_kept(|_| true) else { return Ok(()) };
         let Kept { said, seq, withdrawn } = &self.kept[place];
-        let answer = self.sent_choice(caller, said, &said.outcome)?.expect(200);
+        let answer = send_outcome(caller, said, &said.outcome)?.expect(200);
         assert_eq!(answer.seq(), *seq, "{}", answer.text);
         if said.token.is_some() {
             assert_eq!(answer.body["repeated"], true, "{}", answer.text);
@@ -229,7 +218,7 @@ impl Client {
         if outcome == said.outcome {
             return Ok(());
         }
-        let answer = self.sent_choice(caller, &said, &outcome)?;
+        let answer = send_outcome(caller, &said, &outcome)?;
         if said.token.is_some() {
             answer.refused(409, "conflict");
             assert_eq!(answer.body["recorded"], said.outcome, "{}", answer.text);
@@ -240,6 +229,17 @@ impl Client {
         self.figures.conflicts += 1;
         Ok(())
     }
+}
+
+/// Sends an outcome of a presentation or of one from elsewhere; the answer to the latter is that of its row.
+fn send_outcome(caller: &Caller, said: &Said, outcome: &Value) -> Result<Answer, Cut> {
+    if let Some(token) = &said.token {
+        return caller.choose(&said.id, token, outcome);
+    }
+    let said = Said { outcome: outcome.clone(), ..said.clone() };
+    let mut answer = caller.post("/v1/catalogs/c/choices", &json!({ "rows": [row(&said)] }))?.expect(200);
+    answer.body = answer.body["rows"][0].take();
+    Ok(answer)
 }
 
 /// A choice from elsewhere, to be imported.

@@ -109,7 +109,7 @@ pub(crate) fn answers_what_was_sent(cycles: u64, seed: u64) {
         let mut server = Process::start(&folder.database(), &["--catalog", CATALOG]);
         let address = server.address;
         let ended = AtomicBool::new(false);
-        let mut slow = half_sent(address);
+        let (mut slow, rest) = half_sent(address);
         let idle = TcpStream::connect(address).expect("a connection");
         let (signalled, told) = std::thread::scope(|scope| {
             let ended = &ended;
@@ -123,9 +123,8 @@ pub(crate) fn answers_what_was_sent(cycles: u64, seed: u64) {
         });
         // Its head had been read: the rest is waited for.
         std::thread::sleep(Duration::from_millis(100));
-        let (mut stream, rest) = slow.take().expect("a request");
-        stream.write_all(rest.as_bytes()).expect("it is still read");
-        let (status, head, _) = read(&mut stream).expect("an answer to what was begun before");
+        slow.write_all(rest.as_bytes()).expect("it is still read");
+        let (status, head, _) = read(&mut slow).expect("an answer to what was begun before");
         assert!(status == 201 && head.contains("connection: close"), "{head}");
         let time = server.ended();
         assert!(time < ENDS_IN, "it took {time:?} to end");
@@ -151,12 +150,12 @@ pub(crate) fn answers_what_was_sent(cycles: u64, seed: u64) {
 }
 
 /// A request of which the last half is not sent yet, and that half.
-fn half_sent(address: SocketAddr) -> Option<(TcpStream, String)> {
+fn half_sent(address: SocketAddr) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(address).expect("a connection");
     let text = request("/v1/catalogs/c/presentations", &json!({ "context": "slow", "size": 2 }));
     let (first, rest) = text.split_at(text.len() - 12);
     stream.write_all(first.as_bytes()).expect("sent");
-    Some((stream, rest.to_owned()))
+    (stream, rest.to_owned())
 }
 
 /// Presents and chooses until there is no more answer.
