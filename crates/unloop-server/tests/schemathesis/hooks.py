@@ -28,8 +28,8 @@ def send(method, path, body, catalog=CATALOG):
     return own.request(method, f"{SERVER}/v1/catalogs/{catalog}{path}", json=body, timeout=10)
 
 
-def record(turn, catalog=CATALOG):
-    row = {"id": f"turn {turn}", "context": "ada", "presented": OPTIONS, "chosen": OPTIONS[:1]}
+def record(turn, catalog=CATALOG, context="ada"):
+    row = {"id": f"turn {turn}", "context": context, "presented": OPTIONS, "chosen": OPTIONS[:1]}
     send("POST", "/choices", {"rows": [row]}, catalog)
     return row
 
@@ -37,6 +37,11 @@ def record(turn, catalog=CATALOG):
 @schemathesis.hook
 def before_call(context, case, kwargs):
     turn = next(turns)
+    # Some is left in the end, for `unloop verify` to count: nobody erases eve, though schemathesis learns of her.
+    if turn % 50 == 0:
+        record(turn, context="eve")
+    if case.path == ERASURE and case.path_parameters.get("context") == "eve":
+        case.path_parameters["context"] = "ada"
     # Four of five, bad requests too, are about the catalog that is there.
     if "catalog" in (case.path_parameters or {}) and turn % 5:
         case.path_parameters["catalog"] = CATALOG
