@@ -18,6 +18,9 @@ pub const MOST_SIZE: u32 = 100;
 pub const LONGEST_EXPIRY: i64 = 30 * 86_400;
 const SHORTEST_EXPIRY: i64 = 1;
 
+/// The largest prior weight. The library takes larger ones, but their rankings take it seconds.
+const LARGEST_PRIOR: f64 = 1e6;
+
 /// How presentations are formed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -123,8 +126,8 @@ impl CatalogSettings {
 
 /// Refuses a prior weight that is none.
 pub(crate) fn check_prior(prior: f64) -> Result<(), Problem> {
-    let good = (unloop::MIN_ALPHA..=unloop::MAX_ALPHA).contains(&prior);
-    let refuse = || Problem::invalid("prior", format!("a prior weight is {:e} to {:e}", unloop::MIN_ALPHA, unloop::MAX_ALPHA));
+    let good = (unloop::MIN_ALPHA..=LARGEST_PRIOR).contains(&prior);
+    let refuse = || Problem::invalid("prior", format!("a prior weight is {:e} to {LARGEST_PRIOR:e}", unloop::MIN_ALPHA));
     if good { Ok(()) } else { Err(refuse()) }
 }
 

@@ -199,14 +199,12 @@ impl Prepared {
 
     fn take_in(&mut self, fold: &Fold, counted: &[Counted]) -> Result<(), PresenterError> {
         for (_, name) in fold.options().iter().skip(self.numbers.len()) {
-            let number = match self.presenter.options().get(name) {
-                Some(number) => number,
-                None => {
-                    let number = self.presenter.add_option(name, self.known.settings.prior)?;
-                    self.presenter.retire(number)?;
-                    number
-                }
-            };
+            if let Some(number) = self.presenter.options().get(name) {
+                self.numbers.push(number);
+                continue;
+            }
+            let number = self.presenter.add_option(name, self.known.settings.prior)?;
+            self.presenter.retire(number)?;
             self.numbers.push(number);
         }
         for own in counted {

@@ -117,7 +117,7 @@ impl Metrics {
         self.ready.set(i64::from(ready));
         let mut text = String::new();
         if encode(&mut text, &self.registry).is_err() {
-            let _ = write!(text, "# some figures could not be written\n");
+            let _ = writeln!(text, "# some figures could not be written");
         }
         text
     }

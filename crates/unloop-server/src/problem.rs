@@ -12,9 +12,12 @@ use utoipa::ToSchema;
 /// Seconds after which it may be tried again.
 const SOON: u32 = 1;
 
-/// What went wrong.
+/// What went wrong. In a box: every call may come to one, and few do.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct Problem(Box<Told>);
+
+#[derive(Clone, Debug)]
+struct Told {
     kind: Kind,
     detail: String,
     field: Option<String>,
@@ -113,7 +116,7 @@ pub(crate) struct Sent<'a> {
 impl Problem {
     /// Of a kind.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), field: None, also: Map::new() }
+        Self(Box::new(Told { kind, detail: detail.into(), field: None, also: Map::new() }))
     }
 
     /// A field that cannot be.
@@ -124,20 +127,20 @@ impl Problem {
     /// Where.
     #[must_use]
     pub fn at(mut self, field: impl Into<String>) -> Self {
-        self.field = Some(field.into());
+        self.0.field = Some(field.into());
         self
     }
 
     /// Something else to be told.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.also.insert(name.into(), value.into());
+        self.0.also.insert(name.into(), value.into());
         self
     }
 
     /// Its kind.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.0.kind
     }
 
     /// As JSON: of one row among many.
@@ -146,21 +149,21 @@ impl Problem {
     }
 
     fn sent(&self) -> Sent<'_> {
-        let (status, name, title) = self.kind.told();
+        let (status, name, title) = self.0.kind.told();
         Sent {
             r#type: format!("urn:unloop:{name}"),
             title,
             status: status.as_u16(),
-            detail: &self.detail,
-            field: self.field.as_deref(),
-            also: &self.also,
+            detail: &self.0.detail,
+            field: self.0.field.as_deref(),
+            also: &self.0.also,
         }
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let (status, ..) = self.kind.told();
+        let (status, ..) = self.0.kind.told();
         let mut response = (status, axum::Json(self.sent())).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

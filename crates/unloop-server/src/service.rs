@@ -2,16 +2,17 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use unloop_store::{Appended, CacheLimits, CatalogId, Contexts, Entry, Store, StoreError};
+use unloop_store::{Appended, CacheLimits, CatalogId, Contexts, Entry, Event, Kind as EventKind, Note, Store, StoreError, What};
 
 use crate::access::is_address;
 use crate::catalog::Registry;
 use crate::context::Loaded;
+use crate::lock::lock;
 use crate::metrics::Metrics;
 use crate::now;
 use crate::problem::{Kind, Problem};
@@ -24,9 +25,11 @@ const TICK: Duration = Duration::from_millis(100);
 /// How often the file of secrets is, and snapshots are written.
 const SECOND: Duration = Duration::from_secs(1);
 /// How often trends are written.
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 /// How often old notes are deleted.
-const HOUR: Duration = Duration::from_secs(3_600);
+const HOUR: Duration = Duration::from_hours(1);
+/// How long one waits for others before the log is read.
+const OFFERED: Duration = Duration::from_millis(1);
 /// How long an answer waits until what was recorded is taken in.
 const TAKEN_IN: Duration = Duration::from_secs(2);
 /// So long after the last time there was no space, in milliseconds, it is ready to be tried again.
@@ -114,6 +117,8 @@ pub struct Service {
     pub(crate) trends: Trends,
     pub(crate) health: Health,
     seed: u64,
+    /// Notes of presentations, to be sent together: each would wake the writer up.
+    notes: Mutex<Vec<Note>>,
     /// Up to where the log was taken in.
     position: watch::Sender<u64>,
     /// Wakes whoever takes it in.
@@ -188,6 +193,7 @@ impl Service {
             trends: Trends::default(),
             health: Health::default(),
             seed,
+            notes: Mutex::default(),
             position,
             behind: Notify::new(),
             stopping: watch::Sender::new(false),
@@ -211,13 +217,37 @@ impl Service {
         let answers = self.store.append(entries).await.map_err(|error| self.failed(error))?;
         self.metrics.appended(start.elapsed());
         let recorded = |answer: &Appended| if let Appended::Recorded { seq } = answer { Some(*seq) } else { None };
-        if let Some(last) = answers.iter().filter_map(recorded).max()
-            && tokio::time::timeout(TAKEN_IN, self.reach(last)).await.is_err()
-        {
-            // It is recorded all the same.
-            tracing::warn!("the log is taken in too slowly: answers may not know of the last choices");
+        if let Some(last) = answers.iter().filter_map(recorded).max() {
+            self.taken_in(last).await;
         }
         Ok(answers)
+    }
+
+    /// Appends a choice, and has it taken in without reading it again.
+    pub(crate) async fn append_choice(&self, entry: Entry) -> Result<Appended, Problem> {
+        let Entry { catalog, context, what, time } = entry.clone();
+        let start = std::time::Instant::now();
+        let answer = self.store.append(vec![entry]).await.map_err(|error| self.failed(error))?.pop().unwrap_or(Appended::Unknown);
+        self.metrics.appended(start.elapsed());
+        if let (Appended::Recorded { seq }, What::Choice { id, body }) = (&answer, what) {
+            let event = Event { seq: *seq, catalog, context, kind: EventKind::Choice, id, body: Some(body), time };
+            match self.contexts.offer(event).await {
+                Ok(position) => self.position.send_if_modified(|own| position > std::mem::replace(own, position.max(*own))),
+                Err(error) => {
+                    tracing::error!(%error, "a choice could not be taken in");
+                    false
+                }
+            };
+            self.taken_in(*seq).await;
+        }
+        Ok(answer)
+    }
+
+    /// Waits until what was recorded is taken in. What takes too long is recorded all the same.
+    async fn taken_in(&self, seq: u64) {
+        if tokio::time::timeout(TAKEN_IN, self.reach(seq)).await.is_err() {
+            tracing::warn!("the log is taken in too slowly: answers may not know of the last choices");
+        }
     }
 
     /// An error of the store, noted for readiness.
@@ -232,6 +262,10 @@ impl Service {
         if *position.borrow_and_update() >= seq {
             return true;
         }
+        // Others of the same flush are about to offer theirs.
+        if let Ok(reached) = tokio::time::timeout(OFFERED, position.wait_for(|&position| position >= seq)).await {
+            return reached.is_ok();
+        }
         self.behind.notify_one();
         position.wait_for(|&position| position >= seq).await.is_ok()
     }
@@ -245,6 +279,18 @@ impl Service {
         }
         self.reach(seq).await;
         Ok(())
+    }
+
+    /// Notes something, with the next of them.
+    pub(crate) fn note(&self, note: Note) {
+        lock(&self.notes).push(note);
+    }
+
+    fn send_notes(&self) {
+        let notes = std::mem::take(&mut *lock(&self.notes));
+        if !notes.is_empty() {
+            self.store.note(notes);
+        }
     }
 
     /// Up to where the log was taken in.
@@ -281,13 +327,18 @@ impl Service {
     }
 
     async fn follow(&self) {
+        let mut noted = tokio::time::Instant::now();
         while !self.is_stopping() {
+            if noted.elapsed() >= TICK {
+                noted = tokio::time::Instant::now();
+                self.send_notes();
+            }
             let news = tokio::time::timeout(TICK, self.behind.notified()).await;
             let followed = self.contexts.follow(0).await;
             match followed {
                 Ok(position) => {
                     self.health.deaf.store(false, Ordering::Relaxed);
-                    self.position.send_replace(position);
+                    self.position.send_if_modified(|own| position > std::mem::replace(own, position.max(*own)));
                 }
                 Err(error) => {
                     if !self.health.deaf.swap(true, Ordering::Relaxed) {
@@ -364,6 +415,7 @@ impl Background {
         service.behind.notify_one();
         let _ = keeper.await;
         let _ = tokio::task::spawn_blocking(move || follower.join()).await;
+        service.send_notes();
         service.write_trends().await;
         if let Err(error) = service.contexts.put_all_aside().await {
             tracing::warn!(%error, "snapshots were not written: the log has it all");

@@ -4,7 +4,7 @@
 //! above its own position; a context that is not here is loaded from its snapshot and what came after. What is used least goes first,
 //! and is put aside before it does.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
@@ -99,6 +99,8 @@ pub struct Contexts<H: Held = Fold> {
     cache: Mutex<Cache<H>>,
     /// Up to where the log was taken in. Held while events are, and while a context joins: it misses none.
     position: tokio::sync::Mutex<u64>,
+    /// Events that were appended here and are not taken in, by their positions.
+    offered: Mutex<BTreeMap<u64, Event>>,
     /// What somebody is loading already.
     loading: Mutex<HashMap<Place, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -124,7 +126,7 @@ impl<H: Held> Contexts<H> {
     pub async fn new(store: Arc<dyn Store>, limits: CacheLimits) -> Result<Self, StoreError> {
         let position = tokio::sync::Mutex::new(store.head().await?.seq);
         let cache = Mutex::new(Cache { slots: LruCache::unbounded(), bytes: 0, aside: HashMap::new() });
-        Ok(Self { store, limits, cache, position, loading: Mutex::new(HashMap::new()) })
+        Ok(Self { store, limits, cache, position, offered: Mutex::default(), loading: Mutex::new(HashMap::new()) })
     }
 
     /// Does something with a context, or with all (none); it is loaded if it is not here.
@@ -171,6 +173,35 @@ impl<H: Held> Contexts<H> {
             if events.len() < PAGE {
                 return Ok(*position);
             }
+        }
+    }
+
+    /// Takes in an event that was appended here, without reading it again, if everything before it was; else it waits for that. The position
+    /// that was reached.
+    ///
+    /// # Errors
+    /// If it cannot be counted.
+    pub async fn offer(&self, event: Event) -> Result<u64, StoreError> {
+        {
+            let mut offered = lock(&self.offered);
+            // More wait only if somebody else appends much: then the log is read.
+            if offered.len() < PAGE {
+                offered.insert(event.seq, event);
+            }
+        }
+        let mut position = self.position.lock().await;
+        loop {
+            let next = {
+                let mut offered = lock(&self.offered);
+                while offered.first_key_value().is_some_and(|(&seq, _)| seq <= *position) {
+                    offered.pop_first();
+                }
+                let is_next = offered.first_key_value().is_some_and(|(&seq, _)| seq == *position + 1);
+                if is_next { offered.pop_first() } else { None }
+            };
+            let Some((seq, event)) = next else { return Ok(*position) };
+            self.take_in(&event)?;
+            *position = seq;
         }
     }
 
@@ -246,12 +277,14 @@ impl<H: Held> Contexts<H> {
             catch_up(&*self.store, *catalog, context.as_deref(), &mut fold).await?;
         }
         let held = H::new(fold);
-        let bytes = held.bytes();
+        let (bytes, distinct) = (held.bytes(), held.fold().statistics().distinct());
         let held = Arc::new(Mutex::new(held));
         let mut cache = lock(&self.cache);
         cache.bytes += bytes;
         cache.slots.put(place.clone(), Slot { held: Arc::clone(&held), bytes });
         drop((cache, position));
+        // What took long to load, such as after an import, is loaded from a snapshot the next time.
+        self.keep(place, &held, tail_bound(distinct));
         Ok(held)
     }
 
@@ -280,7 +313,7 @@ impl<H: Held> Contexts<H> {
             let (bytes, distinct) = (inside.bytes(), inside.fold().statistics().distinct());
             drop(inside);
             self.measure(&place, &held, bytes);
-            self.keep(&place, &held, LEAST_TAIL.max(distinct / 4) + 1);
+            self.keep(&place, &held, tail_bound(distinct));
         }
         Ok(())
     }
@@ -325,6 +358,11 @@ impl<H: Held> Contexts<H> {
             self.keep(&place, &slot.held, 1);
         }
     }
+}
+
+/// The tail with which a context of so many distinct presentations is put aside.
+fn tail_bound(distinct: usize) -> usize {
+    LEAST_TAIL.max(distinct / 4) + 1
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{
-    Body, CacheLimits, CatalogId, Change, Contexts, Entry, Kind, Memory, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store,
-    Synchronous, What, fold, load,
+    Body, CacheLimits, CatalogId, Change, Contexts, Entry, Kind, Memory, Selection, Snapshot, SnapshotKey, Sqlite,
+    SqliteSettings, Store, Synchronous, What, fold, load,
 };
 
 const LUNCH: CatalogId = CatalogId(1);
@@ -186,4 +186,29 @@ fn they_miss_nothing_while_others_append() {
     });
     drop((servers, store));
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// What was appended here is taken in without being read again, in order, whoever offers first.
+#[test]
+fn what_is_offered_is_taken_in_once_and_in_order() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(Memory::new());
+        let cache: Contexts = Contexts::new(Arc::clone(&store), CacheLimits::default()).await.unwrap();
+        let total = |cache| async move { Contexts::with(cache, LUNCH, None, |fold| fold.statistics().total()).await.unwrap() };
+        assert_eq!(total(&cache).await, 0.0);
+        let entries: Vec<Entry> = (0..4).map(|i| choice("ada", format!("{i}"))).collect();
+        store.append(entries).await.unwrap();
+        let events = store.read(Selection { limit: 10, ..Selection::default() }).await.unwrap();
+        assert_eq!(cache.offer(events[2].clone()).await.unwrap(), 0);
+        assert_eq!(cache.offer(events[0].clone()).await.unwrap(), 1);
+        assert_eq!(total(&cache).await, 1.0);
+        assert_eq!(cache.offer(events[1].clone()).await.unwrap(), 3);
+        assert_eq!(cache.offer(events[1].clone()).await.unwrap(), 3);
+        assert_eq!(total(&cache).await, 3.0);
+        // Somebody else's is read from the log.
+        assert_eq!(cache.follow(0).await.unwrap(), 4);
+        let digest = cache.with(LUNCH, Some("ada"), |fold| fold.digest()).await.unwrap();
+        assert_eq!(digest, fold(&*store, LUNCH, Some("ada")).await.unwrap().digest());
+        assert_eq!(cache.with(LUNCH, None, |fold| fold.digest()).await.unwrap(), digest);
+    });
 }

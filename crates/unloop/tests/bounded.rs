@@ -75,13 +75,13 @@ fn the_joint_distribution_is_kept() {
 /// Broken on purpose, each fails here: a_k + 0.3, 0.9·b in the slack of a group.
 #[test]
 fn reference_means_and_variances() {
+    type Begin = fn(&Prior, &Statistics, u64) -> Result<BoundedGibbs, SamplerError>;
     let Some(cases) = posterior_cases() else { return };
     for case in &cases {
         let rows = case.rows();
         let rows: Vec<(&[u32], &[f64])> = rows.iter().map(|(members, chosen)| (&members[..], &chosen[..])).collect();
         let prior = Prior::per_option(&case.alpha[..]).unwrap();
         let counts = statistics(case.alpha.len(), &rows);
-        type Begin = fn(&Prior, &Statistics, u64) -> Result<BoundedGibbs, SamplerError>;
         for (start, begin) in [("mode", BoundedGibbs::from_statistics as Begin), ("resumed", BoundedGibbs::resume)] {
             let mut sampler = begin(&prior, &counts, 1).unwrap();
             assert_eq!(sampler.statistics().canonical(), counts.canonical());

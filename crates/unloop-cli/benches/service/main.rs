@@ -234,10 +234,21 @@ async fn cold() {
     catalog(&mut caller).await;
     past(&mut caller, PEOPLE, 1_000).await;
     server.stop();
-    let server = Server::start(&database, &[]);
+    // Right after an import there are no snapshots: the log is folded. Whoever was there before has one.
+    for what in ["right after an import", "who was there before"] {
+        let server = Server::start(&database, &[]);
+        let (first, second) = first_and_second(&server, PEOPLE).await;
+        server.stop();
+        println!(
+            "cold context with 1 000 past choices, {what}: first present {first:.2} ms at the median, the second {second:.2} ms"
+        );
+    }
+}
+
+async fn first_and_second(server: &Server, people: usize) -> (f64, f64) {
     let mut caller = Caller::new(server.address).await.expect("a connection");
     let mut times = Vec::new();
-    for person in 0..PEOPLE {
+    for person in 0..people {
         let body = format!("{{\"context\":\"person-{person}\",\"size\":5}}");
         let mut took = [0.0; 2];
         for time in &mut took {
@@ -248,17 +259,12 @@ async fn cold() {
         }
         times.push(took);
     }
-    server.stop();
     let median = |which: usize| {
         let mut own: Vec<f64> = times.iter().map(|took| took[which]).collect();
         own.sort_by(f64::total_cmp);
         own[own.len() / 2]
     };
-    println!(
-        "cold context with 1 000 past choices: first present {:.2} ms at the median, the second {:.2} ms",
-        median(0),
-        median(1)
-    );
+    (median(0), median(1))
 }
 
 /// Milliseconds to write a page at the end of a file and flush it.

@@ -84,7 +84,7 @@ pub(crate) struct CatalogGiven {
     #[schema(minimum = 1, maximum = 100)]
     size: Option<u32>,
     /// Prior weight of options that have none of their own; 1 by default.
-    #[schema(minimum = 1e-12, maximum = 1e9)]
+    #[schema(minimum = 1e-12, maximum = 1e6)]
     prior: Option<f64>,
     /// How presentations are formed; `thompson` by default.
     policy: Option<PolicyName>,
@@ -93,14 +93,15 @@ pub(crate) struct CatalogGiven {
     /// Whether choosing nothing is an option; not by default.
     no_choice: Option<bool>,
     /// Seconds in which a presentation may be answered; a day by default.
-    #[schema(minimum = 1, maximum = 2592000)]
+    #[schema(minimum = 1, maximum = 2_592_000)]
     expiry: Option<i64>,
     /// All options that are to be active: others are retired. Left as they are if this is not given.
-    #[schema(max_items = 10000)]
+    #[schema(max_items = 10_000)]
     options: Option<Vec<OptionGiven>>,
 }
 
 /// What is to change of a catalog: what is not given stays, null is the default.
+#[expect(clippy::option_option, reason = "what is null is told from what is not there")]
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CatalogMerged {
@@ -110,7 +111,7 @@ pub(crate) struct CatalogMerged {
     size: Option<Option<u32>>,
     /// Prior weight of options that have none of their own.
     #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<f64>, minimum = 1e-12, maximum = 1e9)]
+    #[schema(value_type = Option<f64>, minimum = 1e-12, maximum = 1e6)]
     prior: Option<Option<f64>>,
     /// How presentations are formed.
     #[serde(default, deserialize_with = "given")]
@@ -126,17 +127,19 @@ pub(crate) struct CatalogMerged {
     no_choice: Option<Option<bool>>,
     /// Seconds in which a presentation may be answered.
     #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 2592000)]
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 2_592_000)]
     expiry: Option<Option<i64>>,
 }
 
 /// A field that is there, even where it is null.
+#[expect(clippy::option_option, reason = "see CatalogMerged")]
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
 impl CatalogMerged {
     fn into(self, before: &CatalogSettings) -> CatalogSettings {
+        #[expect(clippy::option_option, reason = "see CatalogMerged")]
         fn merged<T>(given: Option<Option<T>>, before: T, default: T) -> T {
             given.map_or(before, |given| given.unwrap_or(default))
         }

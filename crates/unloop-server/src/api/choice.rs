@@ -150,16 +150,13 @@ impl Service {
         let What::Choice { id, body } = &entry.what else { return Err(Problem::new(Kind::Internal, "no choice")) };
         let (id, body) = (id.clone(), body.clone());
         let answer = if self.settings.is_over(token.expires) {
-            match self.store.find(known.id, EventKind::Choice, id.clone()).await? {
-                Some(event) => recorded_before(&event, token, &body),
-                None => {
-                    self.metrics.outcome("expired");
-                    return Err(Problem::new(Kind::Expired, "the time to answer it is over, and nothing was recorded"));
-                }
-            }
+            let Some(event) = self.store.find(known.id, EventKind::Choice, id.clone()).await? else {
+                self.metrics.outcome("expired");
+                return Err(Problem::new(Kind::Expired, "the time to answer it is over, and nothing was recorded"));
+            };
+            recorded_before(&event, token, &body)
         } else {
-            let mut answers = self.append(vec![entry]).await?;
-            answers.pop().unwrap_or(Appended::Unknown)
+            self.append_choice(entry).await?
         };
         self.answered(&known, EventKind::Choice, id, &body, answer).await.map(|sent| (known, sent))
     }

@@ -28,7 +28,7 @@ const MOST_CHOICES: usize = 10_000;
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChoicesGiven {
     /// Each is answered by itself: a bad one keeps none of the others back.
-    #[schema(value_type = Vec<ChoiceRow>, max_items = 10000)]
+    #[schema(value_type = Vec<ChoiceRow>, max_items = 10_000)]
     rows: Vec<Value>,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct ExportAsked {
     #[param(format = "uint64")]
     after: Option<u64>,
     /// Rows at most; 100 000 by default.
-    #[param(minimum = 1, maximum = 100000)]
+    #[param(minimum = 1, maximum = 100_000)]
     limit: Option<usize>,
     /// Only those of this context.
     #[param(min_length = 1, max_length = 128)]

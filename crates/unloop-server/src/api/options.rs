@@ -58,7 +58,7 @@ pub(crate) struct OptionRow {
     /// What people see.
     label: Option<String>,
     /// Its prior weight; the catalog's if none.
-    #[schema(minimum = 1e-12, maximum = 1e9)]
+    #[schema(minimum = 1e-12, maximum = 1e6)]
     prior: Option<f64>,
     /// Whether it may be presented; so it is by default.
     active: Option<bool>,
@@ -112,7 +112,7 @@ pub(crate) struct OptionPut {
     /// What people see.
     label: Option<String>,
     /// Its prior weight; the catalog's if none.
-    #[schema(minimum = 1e-12, maximum = 1e9)]
+    #[schema(minimum = 1e-12, maximum = 1e6)]
     prior: Option<f64>,
 }
 
@@ -132,7 +132,7 @@ pub(crate) async fn put(
     let change = OptionChange { name: option.clone(), label: given.label, weight: given.prior, active: true };
     check_option(&change)?;
     let was_there = known.option(&option).is_some();
-    changed(service.change(Change::Options { catalog: known.id, options: vec![change], expected: None }).await?)?;
+    changed(&service.change(Change::Options { catalog: known.id, options: vec![change], expected: None }).await?)?;
     let known = service.known(known.id)?;
     let own = known.option(&option).ok_or_else(|| Problem::new(Kind::NoOption, "it was removed meanwhile"))?;
     let status = if was_there { StatusCode::OK } else { StatusCode::CREATED };
@@ -154,11 +154,11 @@ pub(crate) async fn delete(
     let mut sent = OptionSent::from(own);
     sent.active = false;
     let change = OptionChange { name: option, label: own.label.clone(), weight: own.weight, active: false };
-    changed(service.change(Change::Options { catalog: known.id, options: vec![change], expected: None }).await?)?;
+    changed(&service.change(Change::Options { catalog: known.id, options: vec![change], expected: None }).await?)?;
     Ok(Reply(sent))
 }
 
-fn changed(changed: Changed) -> Result<(), Problem> {
+fn changed(changed: &Changed) -> Result<(), Problem> {
     if matches!(changed, Changed::Done { .. }) { Ok(()) } else { Err(Problem::new(Kind::NoCatalog, "it was removed meanwhile")) }
 }
 
@@ -167,7 +167,7 @@ fn changed(changed: Changed) -> Result<(), Problem> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct OptionsGiven {
     /// Each is done by itself: a bad one keeps none of the others back.
-    #[schema(value_type = Vec<OptionGiven>, max_items = 10000)]
+    #[schema(value_type = Vec<OptionGiven>, max_items = 10_000)]
     options: Vec<Value>,
 }
 
@@ -229,7 +229,7 @@ pub(crate) async fn patch(
     }
     let options: Vec<OptionChange> = order.iter().filter_map(|name| changes.remove(name)).collect();
     if !options.is_empty() {
-        changed(service.change(Change::Options { catalog: known.id, options, expected: None }).await?)?;
+        changed(&service.change(Change::Options { catalog: known.id, options, expected: None }).await?)?;
     }
     Ok(Reply(Rows { rows, next: None }))
 }

@@ -43,10 +43,10 @@ pub(crate) struct PresentationAsked {
     #[schema(minimum = 1, maximum = 100)]
     pub(crate) size: Option<u32>,
     /// The only options that may be presented, if given.
-    #[schema(max_items = 10000)]
+    #[schema(max_items = 10_000)]
     candidates: Option<Vec<String>>,
     /// Options that may not.
-    #[schema(max_items = 10000)]
+    #[schema(max_items = 10_000)]
     exclude: Option<Vec<String>>,
     /// Options that are in it and come first.
     #[schema(max_items = 100)]
@@ -160,6 +160,15 @@ pub(crate) async fn batch(
     Ok(Reply(Rows { rows, next: None }))
 }
 
+/// A request that can be.
+struct Checked {
+    context: Option<String>,
+    at_least: Option<u64>,
+    policy: PolicyName,
+    order: OrderName,
+    asked: Asked,
+}
+
 impl PresentationAsked {
     /// As the catalog has it, for a context.
     pub(crate) fn of(context: Option<String>) -> Self {
@@ -167,7 +176,7 @@ impl PresentationAsked {
     }
 
     /// In the catalog's terms. Names that it does not have are refused: one that is misspelt would be left out unseen.
-    fn checked(self, known: &Known) -> Result<(Option<String>, Option<u64>, PolicyName, OrderName, Asked), Problem> {
+    fn checked(self, known: &Known) -> Result<Checked, Problem> {
         let settings = &known.settings;
         let size = self.size.unwrap_or(settings.size);
         if !(1..=MOST_SIZE).contains(&size) {
@@ -194,14 +203,14 @@ impl PresentationAsked {
             names.into_iter().filter(|name| seen.insert(name.clone())).collect()
         });
         let asked = Asked { size: size as usize, candidates, excluded, pinned, policy: policy.into(), order: order.into() };
-        Ok((context_of(self.context)?, self.at_least, policy, order, asked))
+        Ok(Checked { context: context_of(self.context)?, at_least: self.at_least, policy, order, asked })
     }
 }
 
 impl Service {
     /// Forms a presentation. Nothing is made for a context that is not known, and nothing waits for a disk.
     pub(crate) async fn present(&self, known: &Arc<Known>, asked: PresentationAsked) -> Result<PresentationSent, Problem> {
-        let (context, at_least, policy, order, asked) = asked.checked(known)?;
+        let Checked { context, at_least, policy, order, asked } = asked.checked(known)?;
         self.at_least(at_least).await?;
         let seed = self.seed_of(known.id, context.as_deref());
         let many = asked.candidates.as_ref().map_or(0, Vec::len) + asked.excluded.len() > MANY;
@@ -238,7 +247,7 @@ impl Service {
             body: body.to_string(),
             time: made,
         };
-        self.store.note(vec![Note::Presentation(note)]);
+        self.note(Note::Presentation(note));
         let row = |(position, (option, propensity)): (usize, (String, f64))| OptionPresented { option, position, propensity };
         Ok(PresentationSent {
             id: token.id(),

@@ -153,7 +153,7 @@ fn secrets_in_use_stay_where_the_file_is_gone_or_spoilt() {
     let kept = secrets_of(&file);
     let spoil: [&dyn Fn(); 3] =
         [&|| std::fs::remove_file(&file).expect("it was there"), &|| std::fs::write(&file, "nonsense").expect("a file"), &|| {
-            std::fs::write(&file, "").expect("a file")
+            std::fs::write(&file, "").expect("a file");
         }];
     for (count, spoil) in (1..).zip(spoil) {
         let before = client.present("lunch", &json!({ "context": "ada" })).expect(201);

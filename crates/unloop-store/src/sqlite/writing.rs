@@ -25,6 +25,8 @@ const BULK_CHECKPOINT: i64 = 16_384;
 const BULK: usize = 8_192;
 /// How long notes wait for a transaction that is flushed anyway.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Notes that wait no longer.
+const MANY_NOTES: usize = 256;
 /// How long an erasure waits for readers to let go of the write-ahead log, and how often it looks.
 const PATIENCE_WITH_READERS: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -190,7 +192,10 @@ impl Writer {
             Message::Work(work) => together.push(work),
             Message::Notes(notes) => {
                 self.notes.extend(notes);
-                self.due.get_or_insert_with(|| Instant::now() + PATIENCE);
+                // Many at once would keep a core for long: they are written in smaller parts.
+                let patience = if self.notes.len() < MANY_NOTES { PATIENCE } else { Duration::ZERO };
+                let due = Instant::now() + patience;
+                self.due = Some(self.due.map_or(due, |before| before.min(due)));
             }
         }
     }

@@ -251,8 +251,8 @@ impl PresenterBuilder {
             return Err(PriorError::OptionCount { prior: weights.len(), statistics: options.len() }.into());
         }
         weights.iter().try_for_each(|&alpha| crate::prior::check_alpha(alpha))?;
-        let among = |(name, _): &(&String, Option<f64>)| !self.shared.as_ref().is_some_and(|(own, _)| own.get(name).is_some());
-        let none = self.none.iter().map(|(name, alpha)| (name, Some(*alpha))).filter(among);
+        let is_new = |(name, _): &(&String, Option<f64>)| self.shared.as_ref().is_none_or(|(own, _)| own.get(name).is_none());
+        let none = self.none.iter().map(|(name, alpha)| (name, Some(*alpha))).filter(is_new);
         for (name, alpha) in self.options.iter().map(|(name, alpha)| (name, *alpha)).chain(none) {
             if options.get(name).is_some() {
                 return Err(PresenterError::Known { name: name.clone() });
