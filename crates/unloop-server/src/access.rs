@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use data_encoding::BASE64URL_NOPAD;
 use jiff::Timestamp;
 use unloop_store::{CatalogId, Key};
 
+use crate::body::refused;
 use crate::catalog::Known;
 use crate::problem::{Kind, Problem};
 use crate::secret::random;
@@ -153,10 +154,30 @@ impl Access {
 
 /// Refuses what comes from where it should not: by another name, through a proxy where nobody is asked for a key, from a foreign page.
 pub(crate) async fn guard(State(service): State<Shared>, request: Request, next: Next) -> Response {
-    match check(&service, &request) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+    if let Err(problem) = check(&service, &request) {
+        return refused(problem, request.into_body()).await.into_response();
     }
+    let allowed = allowed_origin(&service, &request);
+    let is_asking = request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = if allowed.is_some() && is_asking {
+        let methods = HeaderValue::from_static("POST");
+        let names = HeaderValue::from_static("content-type, authorization");
+        [(header::ACCESS_CONTROL_ALLOW_METHODS, methods), (header::ACCESS_CONTROL_ALLOW_HEADERS, names)].into_response()
+    } else {
+        next.run(request).await
+    };
+    if let Some(origin) = allowed {
+        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        response.headers_mut().insert(header::VARY, HeaderValue::from_static("origin"));
+    }
+    response
+}
+
+/// The page that a request comes from, if it may make it from elsewhere.
+fn allowed_origin(service: &Service, request: &Request) -> Option<HeaderValue> {
+    let origin = request.headers().get(header::ORIGIN)?;
+    let allowed = service.settings.allow_origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes());
+    (allowed && is_choice(request.uri().path())).then(|| origin.clone())
 }
 
 fn check(service: &Service, request: &Request) -> Result<(), Problem> {
@@ -171,17 +192,25 @@ fn check(service: &Service, request: &Request) -> Result<(), Problem> {
     if !service.registry.get().has_keys() && PROXIED.iter().any(|name| headers.contains_key(*name)) {
         return Err(Problem::new(Kind::Proxied, "whoever is behind a proxy needs a key: `unloop keys create` makes one"));
     }
-    if matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
-        return Ok(());
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    if changes && let Some(origin) = headers.get(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        let own = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(&host));
+        if !own && allowed_origin(service, request).is_none() {
+            let detail = "its Origin is not this server; --allow-origin opens the choice call for a page";
+            return Err(Problem::new(Kind::Origin, detail));
+        }
     }
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let origin = origin.to_str().unwrap_or_default();
-    let own = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(&host));
-    let opened = is_choice(request.uri().path()) && service.settings.allow_origins.iter().any(|allowed| allowed == origin);
-    if own || opened {
-        return Ok(());
+    // Before anything else is looked at: whoever has no key learns nothing of what is right or wrong.
+    match Access::of(service, headers) {
+        Access::Denied(why) if !is_open(request.uri().path()) => Err(Problem::new(Kind::NoKey, why)),
+        _ => Ok(()),
     }
-    Err(Problem::new(Kind::Origin, "its Origin is not this server; --allow-origin opens the choice call for a page"))
+}
+
+/// Whether a path needs no key.
+fn is_open(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/v1/openapi.json") || is_choice(path)
 }
 
 /// Whether a path is that of the choice call, which pages may be allowed to make.

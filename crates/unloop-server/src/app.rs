@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{AllowOrigin, CorsLayer};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use crate::access::guard;
 use crate::api;
+use crate::body::refused;
 use crate::problem::{Kind, Problem};
 use crate::service::{Service, Shared};
 
@@ -91,17 +92,13 @@ pub fn app(service: &Arc<Service>) -> Router {
     });
     let (router, _) = routes().split_for_parts();
     let (choice, _) = OpenApiRouter::default().routes(routes!(api::choice::create)).split_for_parts();
-    let origins = service.settings.allow_origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
-    let cors = CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins))
-        .allow_methods([Method::POST])
-        .allow_headers([header::CONTENT_TYPE, header::AUTHORIZATION]);
-    let choice: Router<Shared> = if service.settings.allow_origins.is_empty() { choice } else { choice.layer(cors) };
     router
         .merge(choice)
         .route("/v1/openapi.json", described)
-        .fallback(|| async { Problem::new(Kind::NoSuchPath, "/v1/openapi.json lists all paths") })
-        .method_not_allowed_fallback(|| async { Problem::new(Kind::Method, "/v1/openapi.json lists what can be done here") })
+        .fallback(|body: Body| refused(Problem::new(Kind::NoSuchPath, "/v1/openapi.json lists all paths"), body))
+        .method_not_allowed_fallback(|body: Body| {
+            refused(Problem::new(Kind::Method, "/v1/openapi.json lists what can be done here"), body)
+        })
         .layer(from_fn_with_state(Arc::clone(service), guard))
         .layer(from_fn_with_state(Arc::clone(service), in_time))
         .layer(CatchPanicLayer::custom(panicked))

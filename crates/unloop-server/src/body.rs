@@ -1,9 +1,10 @@
 //! Bodies, queries and paths of requests, with what is wrong with them told in one way.
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use futures_util::StreamExt;
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
@@ -13,6 +14,8 @@ use crate::problem::{Kind, Problem};
 pub const LARGEST: usize = 1 << 20;
 /// See [`LARGEST`].
 pub const LARGEST_BULK: usize = 8 << 20;
+/// Bytes of a refused body that are read and dropped.
+const MOST_DISCARDED: usize = 16 << 20;
 
 /// A body of JSON.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -69,23 +72,34 @@ fn inner(error: &dyn std::error::Error) -> String {
 /// The body of a request that says it is JSON.
 async fn body(request: Request, largest: usize) -> Result<Bytes, Problem> {
     if !is_json(request.headers()) {
-        return Err(Problem::new(Kind::MediaType, "send it with `Content-Type: application/json`"));
+        let problem = Problem::new(Kind::MediaType, "send it with `Content-Type: application/json`");
+        return Err(refused(problem, request.into_body()).await);
     }
-    let too_large = || Problem::new(Kind::TooLarge, format!("at most {largest} bytes"));
-    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > largest as u64) {
-        return Err(too_large());
+    let mut bytes = Vec::new();
+    let mut stream = request.into_body().into_data_stream();
+    while let Some(part) = stream.next().await {
+        let part = part.map_err(|_| Problem::new(Kind::NotJson, "the body broke off").closing(true))?;
+        if bytes.len() + part.len() > largest {
+            let problem = Problem::new(Kind::TooLarge, format!("at most {largest} bytes"));
+            return Err(refused(problem, Body::from_stream(stream)).await);
+        }
+        bytes.extend_from_slice(&part);
     }
-    read(request.into_body(), largest).await.ok_or_else(too_large)?
+    Ok(bytes.into())
 }
 
-/// None if there is more.
-async fn read(body: Body, largest: usize) -> Option<Result<Bytes, Problem>> {
-    match to_bytes(body, largest).await {
-        Ok(bytes) => Some(Ok(bytes)),
-        // A limit that was reached, or a connection that broke: nobody reads the answer then.
-        Err(_) => None,
+/// A problem after the rest of the body was read, as far as it is not much: most clients send all of it before they read anything, and use the
+/// connection again.
+pub(crate) async fn refused(problem: Problem, body: Body) -> Problem {
+    let mut stream = body.into_data_stream();
+    let mut left = MOST_DISCARDED;
+    while let Some(part) = stream.next().await {
+        match part {
+            Ok(part) if part.len() <= left => left -= part.len(),
+            _ => return problem.closing(true),
+        }
     }
+    problem
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

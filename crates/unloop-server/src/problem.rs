@@ -22,6 +22,8 @@ struct Told {
     detail: String,
     field: Option<String>,
     also: Map<String, Value>,
+    /// Whether the connection ends with it: there is more of the request than anybody reads.
+    closes: bool,
 }
 
 /// Kinds of problems. Their names are part of the interface, and stay.
@@ -116,7 +118,7 @@ pub(crate) struct Sent<'a> {
 impl Problem {
     /// Of a kind.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Self(Box::new(Told { kind, detail: detail.into(), field: None, also: Map::new() }))
+        Self(Box::new(Told { kind, detail: detail.into(), field: None, also: Map::new(), closes: false }))
     }
 
     /// A field that cannot be.
@@ -135,6 +137,12 @@ impl Problem {
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.also.insert(name.into(), value.into());
+        self
+    }
+
+    /// With the end of the connection, if so.
+    pub(crate) fn closing(mut self, closes: bool) -> Self {
+        self.0.closes = closes;
         self
     }
 
@@ -169,6 +177,9 @@ impl IntoResponse for Problem {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(SOON));
+        }
+        if self.0.closes {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

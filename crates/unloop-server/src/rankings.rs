@@ -17,7 +17,7 @@ use crate::lock::lock;
 use crate::now;
 use crate::problem::{Kind, Problem};
 use crate::service::{Service, Shared};
-use crate::standing::{Standing, internal};
+use crate::standing::{At, Standing, internal};
 
 /// n of the chance to be among the best n, by default.
 pub(crate) const TOP: usize = 5;
@@ -98,6 +98,8 @@ pub(crate) struct NoneRow {
 pub(crate) struct Ranked {
     /// Everything up to here is in it.
     pub(crate) seq: u64,
+    /// The position of the counts it is of.
+    counted: u64,
     /// The catalog's revision it was computed at.
     revision: u64,
     /// When, in milliseconds since 1970.
@@ -118,9 +120,10 @@ impl Ranked {
         size_of::<Self>() + self.rows.iter().map(|row| size_of::<RankingRow>() + row.option.capacity()).sum::<usize>()
     }
 
-    fn new(standing: Option<Standing>, seq: u64, revision: u64, top: usize) -> Result<Self, Problem> {
+    fn new(standing: Option<Standing>, at: At, revision: u64, top: usize) -> Result<Self, Problem> {
         let empty = Self {
-            seq,
+            seq: at.seq,
+            counted: at.counted,
             revision,
             computed: now(),
             rows: Vec::new(),
@@ -200,33 +203,41 @@ impl Rankings {
 }
 
 impl Service {
-    /// The ranking of a context, or of all: as it is now, or as it was a while ago if that takes long to compute.
+    /// The ranking of a context, or of all, and up to which position it holds: as it is now, or as it was a while ago if that takes long to
+    /// compute. Nothing of it is from before an erasure.
     pub(crate) async fn ranking(
         self: &Shared,
         known: &Arc<Known>,
         context: Option<&str>,
         top: usize,
         at_least: u64,
-    ) -> Result<Arc<Ranked>, Problem> {
+    ) -> Result<(Arc<Ranked>, u64), Problem> {
         let start = Instant::now();
         let limit = self.settings.request_limit.saturating_sub(MARGIN);
         let slot = self.rankings.slot((known.id, context.map(str::to_owned), top));
-        let mut wanted = at_least;
-        let mut waited = false;
+        let mut wanted = None;
         loop {
             let mut turns = slot.turns.subscribe();
-            let position = self.contexts.with(known.id, context, |loaded| loaded.fold().position()).await?;
-            if !waited {
-                // Everything that was acknowledged here before it was asked for.
-                wanted = wanted.max(position);
-            }
+            // In this order: everything up to here is in the counts.
+            let taken_in = self.position();
+            let counted = self.contexts.with(known.id, context, |loaded| loaded.fold().position()).await?;
+            // What was acknowledged here before it was asked for is in it.
+            let wanted = *wanted.get_or_insert(counted);
+            let least = at_least.max(self.contexts.erased(known.id));
             let usable = {
                 let mut done = lock(&slot.done);
-                let usable = done.last.clone().filter(|own| own.revision == known.revision && own.seq >= at_least);
-                if let Some(own) = usable.clone().filter(|own| own.seq >= wanted) {
-                    return Ok(own);
+                let last = done.last.clone().filter(|own| own.revision == known.revision);
+                if let Some(own) = last.clone().filter(|own| own.counted >= counted) {
+                    // Nothing came since: it holds for all that was taken in.
+                    let seq = own.seq.max(taken_in);
+                    return Ok((own, seq));
                 }
-                if let Some(problem) = done.failed.take().filter(|_| waited) {
+                let usable = last.filter(|own| own.seq >= least);
+                if let Some(own) = usable.clone().filter(|own| own.counted >= wanted) {
+                    let seq = own.seq;
+                    return Ok((own, seq));
+                }
+                if let Some(problem) = done.failed.take() {
                     return Err(problem);
                 }
                 if !done.running {
@@ -237,9 +248,9 @@ impl Service {
             };
             let patience = if usable.is_some() { PATIENCE.min(limit) } else { limit.saturating_sub(start.elapsed()) };
             if tokio::time::timeout(patience, turns.changed()).await.is_err() {
-                return usable.ok_or_else(|| Problem::new(Kind::Computing, "it takes longer than a request may: ask again"));
+                let late = || Problem::new(Kind::Computing, "it takes longer than a request may: ask again");
+                return usable.map(|own| (Arc::clone(&own), own.seq)).ok_or_else(late);
             }
-            waited = true;
         }
     }
 
@@ -250,9 +261,9 @@ impl Service {
             let _turn = service.rankings.turn().await;
             let start = Instant::now();
             let ranked = match service.standing(&known, context.as_deref()).await {
-                Ok((seq, standing)) => {
+                Ok((at, standing)) => {
                     let revision = known.revision;
-                    let made = tokio::task::spawn_blocking(move || Ranked::new(standing, seq, revision, top)).await;
+                    let made = tokio::task::spawn_blocking(move || Ranked::new(standing, at, revision, top)).await;
                     made.unwrap_or_else(|error| Err(internal(&error)))
                 }
                 Err(problem) => Err(problem),

@@ -51,13 +51,27 @@ impl Standing {
     }
 }
 
+/// Where counts stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    /// Everything up to here is in them.
+    pub(crate) seq: u64,
+    /// The last event of their own, or where they were loaded.
+    pub(crate) counted: u64,
+}
+
 impl Service {
     /// As a context stands now. The counts are copied, off the async threads.
-    pub(crate) async fn standing(&self, known: &Arc<Known>, context: Option<&str>) -> Result<(u64, Option<Standing>), Problem> {
+    pub(crate) async fn standing(&self, known: &Arc<Known>, context: Option<&str>) -> Result<(At, Option<Standing>), Problem> {
+        // Before the copy: all of it is in there.
+        let taken_in = self.position();
         let fold = self.contexts.with(known.id, context, |loaded| crate::context::aside(true, || loaded.fold().clone())).await?;
         let known = Arc::clone(known);
-        let made =
-            tokio::task::spawn_blocking(move || Standing::new(&fold, &known).map(|standing| (fold.position(), standing))).await;
+        let made = tokio::task::spawn_blocking(move || {
+            Standing::new(&fold, &known)
+                .map(|standing| (At { seq: taken_in.max(fold.position()), counted: fold.position() }, standing))
+        })
+        .await;
         match made {
             Ok(Ok(standing)) => Ok(standing),
             Ok(Err(error)) => Err(internal(&error)),

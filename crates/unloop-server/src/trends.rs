@@ -82,7 +82,7 @@ impl Service {
 
     /// Numbers of options with mean share and P(best) in all contexts, the likeliest best first; nothing where there is no ranking.
     async fn beliefs(self: &Arc<Self>, known: &Arc<Known>) -> Vec<(u32, (f64, f64))> {
-        let Ok(ranked) = self.ranking(known, None, crate::rankings::TOP, 0).await else { return Vec::new() };
+        let Ok((ranked, _)) = self.ranking(known, None, crate::rankings::TOP, 0).await else { return Vec::new() };
         let number = |name: &str| known.option(name).map(|option| option.index);
         let mut all: Vec<(u32, (f64, f64))> =
             ranked.rows.iter().filter_map(|row| Some((number(&row.option)?, (row.mean, row.p_best)))).collect();

@@ -101,6 +101,8 @@ pub struct Contexts<H: Held = Fold> {
     position: tokio::sync::Mutex<u64>,
     /// Events that were appended here and are not taken in, by their positions.
     offered: Mutex<BTreeMap<u64, Event>>,
+    /// The last erasure of each catalog that was taken in.
+    erasures: Mutex<HashMap<CatalogId, u64>>,
     /// What somebody is loading already.
     loading: Mutex<HashMap<Place, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -126,7 +128,15 @@ impl<H: Held> Contexts<H> {
     pub async fn new(store: Arc<dyn Store>, limits: CacheLimits) -> Result<Self, StoreError> {
         let position = tokio::sync::Mutex::new(store.head().await?.seq);
         let cache = Mutex::new(Cache { slots: LruCache::unbounded(), bytes: 0, aside: HashMap::new() });
-        Ok(Self { store, limits, cache, position, offered: Mutex::default(), loading: Mutex::new(HashMap::new()) })
+        Ok(Self {
+            store,
+            limits,
+            cache,
+            position,
+            offered: Mutex::default(),
+            erasures: Mutex::default(),
+            loading: Mutex::new(HashMap::new()),
+        })
     }
 
     /// Does something with a context, or with all (none); it is loaded if it is not here.
@@ -245,6 +255,12 @@ impl<H: Held> Contexts<H> {
         }
     }
 
+    /// The position of the last erasure in a catalog that was taken in since the beginning; 0 if there was none. What was computed before it may
+    /// hold what is gone.
+    pub fn erased(&self, catalog: CatalogId) -> u64 {
+        lock(&self.erasures).get(&catalog).copied().unwrap_or(0)
+    }
+
     /// How much is in memory.
     pub fn used(&self) -> CacheUse {
         let cache = lock(&self.cache);
@@ -290,6 +306,7 @@ impl<H: Held> Contexts<H> {
 
     fn take_in(&self, event: &Event) -> Result<(), StoreError> {
         if event.kind == Kind::Erasure {
+            lock(&self.erasures).insert(event.catalog, event.seq);
             // Whatever was loaded before may hold what was erased.
             let mut cache = lock(&self.cache);
             let of_it: Vec<Place> = cache

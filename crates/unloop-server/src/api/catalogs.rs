@@ -284,8 +284,14 @@ pub(crate) async fn delete(
     State(service): State<Shared>,
     access: Access,
     Path(name): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Reply<ErasedSent>, Problem> {
     let known = access.catalog(&service, Scope::Admin, &name)?;
+    if let Some(revision) = expected(&headers, Some(&known))?.filter(|&expected| expected != known.revision) {
+        let problem =
+            Problem::new(Kind::Stale, format!("it is not at revision {revision} any more: read it again, and decide again"));
+        return Err(problem.with("revision", known.revision));
+    }
     service.erase(known.id, None).await.map(Reply)
 }
 

@@ -190,6 +190,11 @@ impl Service {
         if presented.len() > MOST_PRESENTED {
             return Err(Problem::invalid("presented", format!("at most {MOST_PRESENTED} options")));
         }
+        let mut sorted: Vec<&String> = presented.iter().collect();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Problem::invalid("presented", format!("{:?} is there twice", pair[0])));
+        }
         let context = context_of(context)?;
         context.as_deref().map_or(Ok(()), check_context)?;
         let time = match time {

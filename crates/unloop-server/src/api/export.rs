@@ -122,11 +122,24 @@ struct Pages {
 impl Pages {
     async fn next(&mut self) -> Result<Bytes, Problem> {
         let limit = self.left.min(PAGE);
-        let selection = Selection { after: self.after, catalog: Some(self.catalog), context: self.context.clone(), limit };
-        let events = self.service.store.read(selection).await?;
-        self.done = events.len() < limit || self.left == limit;
+        let mut events = Vec::new();
+        // What was erased is no row: an answer without rows is the end.
+        while events.len() < limit && !self.done {
+            let selection = Selection { after: self.after, catalog: Some(self.catalog), context: self.context.clone(), limit };
+            let read = self.service.store.read(selection).await?;
+            self.done = read.len() < limit;
+            self.after = read.last().map_or(self.after, |event| event.seq);
+            let room = limit - events.len();
+            let rows: Vec<Event> = read.into_iter().filter(|event| event.body.is_some()).collect();
+            if rows.len() > room {
+                self.done = false;
+            }
+            events.extend(rows.into_iter().take(room));
+            self.after =
+                if events.len() == limit { events.last().map_or(self.after, |event: &Event| event.seq) } else { self.after };
+        }
         self.left -= events.len();
-        self.after = events.last().map_or(self.after, |event| event.seq);
+        self.done |= self.left == 0;
         let (format, is_first) = (self.format, std::mem::take(&mut self.is_first));
         let text = tokio::task::spawn_blocking(move || write(&events, format, is_first)).await;
         match text {

@@ -74,7 +74,7 @@ impl OptionGiven {
         OptionChange {
             label: row.label.or_else(|| before.and_then(|own| own.label.clone())),
             weight: row.prior.or_else(|| before.and_then(|own| own.weight)),
-            active: row.active.unwrap_or(true),
+            active: row.active.unwrap_or_else(|| before.is_none_or(|own| own.active)),
             name: row.option,
         }
     }
@@ -200,19 +200,21 @@ pub(crate) async fn patch(
         return Err(Problem::invalid("options", format!("at most {MOST_OPTIONS} in one request")));
     }
     let mut rows = Vec::with_capacity(given.options.len());
-    // The last of the same name counts.
     let mut changes: HashMap<String, OptionChange> = HashMap::new();
     let mut order: Vec<String> = Vec::new();
     for value in given.options {
+        let told = value.as_str().or_else(|| value.get("option")?.as_str()).map(str::to_owned);
         let read = parse_value::<OptionGiven>(value).and_then(|own| {
-            let name = match &own {
-                OptionGiven::Name(name) => name.clone(),
-                OptionGiven::Whole(row) => row.option.clone(),
-            };
-            let mut change = own.change(known.option(&name));
-            if let Some(earlier) = changes.get(&name) {
-                change.label = change.label.or_else(|| earlier.label.clone());
-            }
+            let name = told.clone().unwrap_or_default();
+            // What an earlier row of the same request says of it counts.
+            let earlier = changes.get(&name).map(|own| CatalogOption {
+                index: 0,
+                name: own.name.clone(),
+                label: own.label.clone(),
+                weight: own.weight,
+                active: own.active,
+            });
+            let change = own.change(earlier.as_ref().or_else(|| known.option(&name)));
             check_option(&change).map(|()| change)
         });
         rows.push(match read {
@@ -224,7 +226,11 @@ pub(crate) async fn patch(
                 }
                 OptionChanged { option, status: if was_there { "changed" } else { "added" }, problem: None }
             }
-            Err(problem) => OptionChanged { option: None, status: "refused", problem: Some(problem.to_json()) },
+            Err(problem) => OptionChanged {
+                option: told.filter(|name| !name.is_empty()),
+                status: "refused",
+                problem: Some(problem.to_json()),
+            },
         });
     }
     let options: Vec<OptionChange> = order.iter().filter_map(|name| changes.remove(name)).collect();

@@ -91,7 +91,7 @@ pub(crate) async fn get(
     }
     let context = context_of(asked.context)?;
     service.at_least(asked.at_least).await?;
-    let ranked = service.ranking(&known, context.as_deref(), top, asked.at_least.unwrap_or(0)).await?;
+    let (ranked, seq) = service.ranking(&known, context.as_deref(), top, asked.at_least.unwrap_or(0)).await?;
     let rows: Vec<RankingRow> = ranked.rows.iter().skip(start).take(limit).cloned().collect();
     let end = start.saturating_add(rows.len());
     let finite = |value: f64| value.is_finite().then_some(value);
@@ -99,7 +99,7 @@ pub(crate) async fn get(
         next: (end < ranked.rows.len() && !rows.is_empty()).then(|| end.to_string()),
         rows,
         none: ranked.none.clone(),
-        seq: ranked.seq,
+        seq,
         age: (now() - ranked.computed).max(0) as f64 / 1e3,
         top,
         presentations: ranked.presentations,
@@ -179,7 +179,7 @@ pub(crate) async fn predict(
     service.at_least(asked.at_least).await?;
     // It may take as long as a ranking, and waits for its turn like one.
     let turn = service.rankings.turn().await;
-    let (seq, standing) = service.standing(&known, context.as_deref()).await?;
+    let (at, standing) = service.standing(&known, context.as_deref()).await?;
     let sets = asked.presented;
     let no_choice = known.settings.no_choice;
     let rows = tokio::task::spawn_blocking(move || {
@@ -187,7 +187,7 @@ pub(crate) async fn predict(
         predictions(standing, &sets, no_choice)
     });
     let rows = rows.await.unwrap_or_else(|error| Err(internal(&error)))?;
-    Ok(Reply(PredictionsSent { rows, seq, level: LEVEL }))
+    Ok(Reply(PredictionsSent { rows, seq: at.seq, level: LEVEL }))
 }
 
 fn predictions(standing: Option<Standing>, sets: &[Vec<String>], no_choice: bool) -> Result<Vec<PredictionRow>, Problem> {
