@@ -30,7 +30,14 @@ impl Standing {
         let stays = |option: OptionId, name: &str| {
             is_active(name) || statistics.is_explored(option) || (known.settings.no_choice && name == none_name)
         };
-        let kept: Vec<OptionId> = names.iter().filter(|&(option, name)| stays(option, name)).map(|(option, _)| option).collect();
+        let mut kept: Vec<(usize, &str, OptionId)> = names
+            .iter()
+            .filter(|&(option, name)| stays(option, name))
+            .map(|(option, name)| (option.index().min(known.names.len()), name, option))
+            .collect();
+        // Those of the catalog as they are there, others by name: the same on every server, to the last digit, whatever came first.
+        kept.sort_unstable();
+        let kept: Vec<OptionId> = kept.into_iter().map(|(.., option)| option).collect();
         if kept.is_empty() {
             return Ok(None);
         }
@@ -40,9 +47,13 @@ impl Standing {
             places[option.index()] = own.intern(names.name(option).unwrap_or_default())?;
         }
         let chosen: Vec<f64> = kept.iter().map(|&option| statistics.chosen(option)).collect();
-        let columns = statistics
-            .iter()
-            .map(|(members, count)| (members.iter().map(|member| places[member.index()]).collect::<Vec<_>>(), count));
+        let column = |(members, count): (&[OptionId], f64)| {
+            let mut members: Vec<OptionId> = members.iter().map(|member| places[member.index()]).collect();
+            members.sort_unstable();
+            (members, count)
+        };
+        let mut columns: Vec<(Vec<OptionId>, f64)> = statistics.iter().map(column).collect();
+        columns.sort_unstable_by(|x, y| x.0.cmp(&y.0));
         let statistics = Statistics::from_margins(&chosen, columns)?;
         let prior = Prior::per_option(kept.iter().map(|option| alpha[option.index()]).collect::<Vec<f64>>())?;
         let unranked = own.iter().filter(|&(_, name)| !is_active(name)).map(|(option, _)| option).collect();

@@ -114,7 +114,7 @@ fn failed_logins(own: &Own, hidden: &mut Hidden, key: &str) {
         stranger.header("x-api-key", wrong).get("/v1/catalogs").refused(401, "no-key");
     }
     stranger.get(&format!("/v1/catalogs?cursor={key}")).refused(401, "no-key");
-    stranger.get(&format!("/{key}")).refused(404, "no-such-path");
+    stranger.get(&format!("/{key}")).refused(401, "no-key");
     let method = raw(own.address(), &format!("{key} / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"));
     assert!(method.starts_with("HTTP/1.1 4"), "{method}");
     let host = raw(own.address(), &format!("GET / HTTP/1.1\r\nhost: {key}.example\r\nconnection: close\r\n\r\n"));
