@@ -23,6 +23,9 @@ use crate::service::{Service, Shared};
 /// Options of one request at most.
 pub(crate) const MOST_OPTIONS: usize = 10_000;
 
+/// How often a change is merged again that somebody else's came before.
+const TRIES: u32 = 8;
+
 /// A catalog.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CatalogSent {
@@ -102,7 +105,7 @@ pub(crate) struct CatalogGiven {
 
 /// What is to change of a catalog: what is not given stays, null is the default.
 #[expect(clippy::option_option, reason = "what is null is told from what is not there")]
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CatalogMerged {
     /// Options of a presentation.
@@ -257,13 +260,19 @@ pub(crate) async fn patch(
     headers: HeaderMap,
     Json(merged): Json<CatalogMerged>,
 ) -> Result<Response, Problem> {
-    let known = access.catalog(&service, Scope::Admin, &name)?;
-    let settings = merged.into(&known.settings);
-    settings.check()?;
-    // Merged into what was read: somebody else's change is not undone unseen.
-    let expected = expected(&headers, Some(&known))?.or(Some(known.revision));
-    let (id, _) = service.set_catalog(&name, &settings, expected).await?;
-    Ok(CatalogSent::reply(&*service.known(id)?, StatusCode::OK))
+    let mut tries = 0;
+    loop {
+        let known = access.catalog(&service, Scope::Admin, &name)?;
+        let settings = merged.clone().into(&known.settings);
+        settings.check()?;
+        let asked = expected(&headers, Some(&known))?;
+        // Merged into what was read: somebody else's change is not undone unseen. Who does not say what it is based on has it merged again.
+        match service.set_catalog(&name, &settings, asked.or(Some(known.revision))).await {
+            Ok((id, _)) => return Ok(CatalogSent::reply(&*service.known(id)?, StatusCode::OK)),
+            Err(problem) if problem.kind() == Kind::Stale && asked.is_none() && tries < TRIES => tries += 1,
+            Err(problem) => return Err(problem),
+        }
+    }
 }
 
 /// What was erased.

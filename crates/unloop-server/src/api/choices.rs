@@ -192,8 +192,8 @@ impl Service {
         }
         let mut sorted: Vec<&String> = presented.iter().collect();
         sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Problem::invalid("presented", format!("{:?} is there twice", pair[0])));
+        if let Some([twice, _]) = sorted.array_windows().find(|[x, y]| x == y) {
+            return Err(Problem::invalid("presented", format!("{twice:?} is there twice")));
         }
         let context = context_of(context)?;
         context.as_deref().map_or(Ok(()), check_context)?;
