@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::failure::failure;
 
 /// How long an answer may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 /// Bytes of an answer at most.
 const LARGEST: u64 = 64 << 20;
 

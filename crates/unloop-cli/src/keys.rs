@@ -264,11 +264,9 @@ impl Secret {
 fn rotated(path: &Path) -> Result<Secrets> {
     let no_numbers = "the system gives no random numbers";
     let hint = "mend the file, or take it away: a new secret is made then, and open presentations are lost";
-    match Secrets::read(path).map_err(|error| failure(error.to_string(), hint))? {
-        Some(secrets) => secrets.rotated(Timestamp::now()).context(no_numbers),
-        None => {
-            let hint = "name the database with --db; `unloop serve` makes the secret beside it";
-            Err(failure(format!("{}: there is no file of secrets", path.display()), hint))
-        }
+    if let Some(secrets) = Secrets::read(path).map_err(|error| failure(error.to_string(), hint))? {
+        return secrets.rotated(Timestamp::now()).context(no_numbers);
     }
+    let hint = "name the database with --db; `unloop serve` makes the secret beside it";
+    Err(failure(format!("{}: there is no file of secrets", path.display()), hint))
 }

@@ -173,7 +173,7 @@ impl Serve {
         let bound = listener.local_addr().context("no address")?;
         let service = Service::new(Arc::clone(&store), secrets, Some(secret_file), settings).await.map_err(explained)?;
         let background = service.start().context("no thread")?;
-        tell(bound, &*self.catalog);
+        tell(bound, &self.catalog);
         let served = serve(listener, app(&service), &service, stop()).await;
         tracing::info!("stopping: what was accepted is answered");
         background.end().await;

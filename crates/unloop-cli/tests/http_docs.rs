@@ -3,6 +3,7 @@
 
 mod serving;
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -69,7 +70,7 @@ fn examples_print_what_they_say() {
     let server = Server::start(&folder.0.join("unloop.db"), &["--catalog", "lunch=soup,salad,curry", "--seed", "1"]);
     let mut script = String::from("set -eo pipefail\n");
     for (i, example) in examples.iter().enumerate() {
-        script.push_str(&format!("{{\n{}}} > {}/{i}\n", example.commands, folder.0.display()));
+        writeln!(script, "{{\n{}}} > {}/{i}", example.commands, folder.0.display()).expect("text");
     }
     let script = script.replace("localhost:7878", &server.address.to_string());
     let done = Command::new("bash").arg("-c").arg(script).stdin(Stdio::null()).output().expect("bash");

@@ -4,7 +4,7 @@
 //! connections. Handlers translate and delegate; what takes long is done beside the threads that answer. Nothing here parses flags or
 //! exits: `unloop serve` does.
 //!
-//! The way of a presentation: [`api`] checks the request, the context's presenter ([`context`]) forms the set, [`token`] signs it. The
+//! The way of a presentation: `api` checks the request, the context's presenter (`context`) forms the set, `token` signs it. The
 //! way of a choice: the token is opened, the event appended and flushed, the log taken in by whoever holds the context, then it is answered.
 #![forbid(unsafe_code)]
 

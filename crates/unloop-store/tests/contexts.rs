@@ -194,7 +194,7 @@ fn what_is_offered_is_taken_in_once_and_in_order() {
     run(async {
         let store: Arc<dyn Store> = Arc::new(Memory::new());
         let cache: Contexts = Contexts::new(Arc::clone(&store), CacheLimits::default()).await.unwrap();
-        let total = |cache| async move { Contexts::with(cache, LUNCH, None, |fold| fold.statistics().total()).await.unwrap() };
+        let total = async |cache: &Contexts| cache.with(LUNCH, None, |fold| fold.statistics().total()).await.unwrap();
         assert_eq!(total(&cache).await, 0.0);
         let entries: Vec<Entry> = (0..4).map(|i| choice("ada", format!("{i}"))).collect();
         store.append(entries).await.unwrap();

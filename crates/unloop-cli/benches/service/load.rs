@@ -1,4 +1,5 @@
 //! Requests at a steady rate, whether or not the server keeps up; the time of each counts from when it was due.
+#![allow(dead_code, reason = "tests use the figures alone")]
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -64,12 +65,11 @@ pub(crate) async fn load(address: SocketAddr, calls: Rc<dyn Calls>, count: usize
                 let Some((number, due)) = next else { break };
                 let since = if rate.is_some() { due } else { Instant::now() };
                 let (path, body) = calls.request(number);
-                let good = match caller.post(&path, &body).await {
-                    Ok((status, body)) => calls.answered(number, status, body),
-                    Err(_) => {
-                        caller = Caller::new(address).await.expect("a connection");
-                        false
-                    }
+                let good = if let Ok((status, body)) = caller.post(&path, &body).await {
+                    calls.answered(number, status, body)
+                } else {
+                    caller = Caller::new(address).await.expect("a connection");
+                    false
                 };
                 let mut load = load.borrow_mut();
                 load.errors += u64::from(!good);

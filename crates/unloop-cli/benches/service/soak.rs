@@ -1,4 +1,5 @@
 //! Mixed load by many contexts for a long time: memory stays within its bound, nothing fails, nothing gets slower.
+#![allow(dead_code, reason = "the bench prints, the test asks")]
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
