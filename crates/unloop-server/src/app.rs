@@ -141,6 +141,9 @@ async fn watched(State(service): State<Shared>, request: Request, next: Next) ->
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert(HeaderName::from_static("x-request-id"), id);
     }
+    if service.health.is_draining() {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     debug_assert!(status != StatusCode::SWITCHING_PROTOCOLS);

@@ -10,15 +10,18 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::service::Service;
 
+/// After it was told to stop, requests are answered so long, and connections accepted that wait already.
+const LAST_CALL: Duration = Duration::from_millis(500);
 /// A request's head has to arrive in this time.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// Bytes of a request's head at most, about.
 const LARGEST_HEAD: usize = 64 * 1024;
 
-/// Serves connections until it is told to stop; then answers what was accepted, within the time that a request may take.
+/// Serves connections until it is told to stop; then answers what was sent before, within the time that a request may take.
 ///
 /// # Errors
 /// If connections cannot be accepted any more.
@@ -31,9 +34,22 @@ pub async fn serve(
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(service.settings.connections));
     let mut stop = std::pin::pin!(stop);
+    let mut end: Option<Instant> = None;
     loop {
+        let over = async {
+            match end {
+                Some(end) => tokio::time::sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
         let (stream, place) = tokio::select! {
-            () = &mut stop => break,
+            () = &mut stop, if end.is_none() => {
+                // What was sent before may still lie in a socket: it is read, and each answer says that the connection ends.
+                service.health.drain();
+                end = Some(Instant::now() + LAST_CALL);
+                continue;
+            }
+            () = over => break,
             accepted = accept(&listener, &places) => match accepted {
                 Ok(Some(accepted)) => accepted,
                 Ok(None) => continue,

@@ -135,6 +135,8 @@ pub(crate) struct Health {
     full: AtomicI64,
     /// Whether the log cannot be taken in.
     deaf: AtomicBool,
+    /// Whether it is about to end.
+    draining: AtomicBool,
 }
 
 impl Health {
@@ -146,10 +148,22 @@ impl Health {
         if now() - self.full.load(Ordering::Relaxed) < FULL_FOR {
             return Some(Problem::new(Kind::Full, "there is no space left on the disk"));
         }
+        if self.is_draining() {
+            return Some(Problem::new(Kind::Busy, "the server is stopping"));
+        }
         if self.deaf.load(Ordering::Relaxed) {
             return Some(Problem::new(Kind::Busy, "the log cannot be read"));
         }
         None
+    }
+
+    /// It is about to end: every answer is the last one of its connection.
+    pub(crate) fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
     }
 
     fn note(&self, error: &StoreError) {
