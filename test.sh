@@ -10,7 +10,7 @@ Checks format, lints and documentation, then runs all tests: the library without
 workspace with all features, doc tests included. At last ./openapi.sh sends the server what its OpenAPI document allows and
 forbids. Every step runs, even after another one failed.
 
-Needs Rust (cargo). A missing rustfmt or clippy is installed with rustup, a missing linker, a missing Python with venv or,
+Needs Rust (cargo). A missing rustfmt or clippy is installed with rustup, a missing linker, curl, jq, a missing Python with venv or,
 without rustup, a missing rustfmt or clippy with apt-get. What ./openapi.sh needs of Python goes into a folder under target;
 where it cannot be installed, that step is counted as skipped, or with CI=true as failed.
 
@@ -157,6 +157,8 @@ install_missing() {
   fi
   command -v cc >/dev/null || apt_install gcc libc6-dev
   python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || apt_install python3 python3-venv
+  # The examples of docs/http.md.
+  { command -v curl && command -v jq; } >/dev/null || apt_install curl jq
   cargo fmt --version >/dev/null 2>&1 || install_component rustfmt rustfmt
   cargo clippy --version >/dev/null 2>&1 || install_component clippy rust-clippy
 }
