@@ -47,7 +47,7 @@ pub use event::{
 };
 pub use fold::{Applied, Fold, Part};
 pub use memory::Memory;
-pub use note::{KEEP_MINUTES, KEEP_PRESENTATIONS, MOST_NOTES, Note, PresentationNote, Pruned, Trend};
+pub use note::{KEEP_MINUTES, KEEP_PRESENTATIONS, MOST_NOTES, Note, PresentationNote, Pruned, Trend, TrendSelection, Trends};
 pub use replay::{Folding, Start, catch_up, fold, load};
 pub use settings::{
     Catalog, CatalogOption, Change, Changed, Key, NO_CHOICE, OptionChange, SettingError, Settings, check_catalog_name,
@@ -223,11 +223,20 @@ pub trait Store: Send + Sync {
     /// Notes something, without waiting: it is written within seconds, and lost if the process ends before.
     fn note(&self, notes: Vec<Note>);
 
-    /// What was presented last, the latest first.
-    fn presentations(&self, catalog: CatalogId, limit: usize) -> Answer<'_, Vec<PresentationNote>>;
+    /// Events of a catalog, or of one context of it, the latest first. Erased ones and erasures are left out.
+    fn latest(&self, catalog: CatalogId, context: Option<String>, limit: usize) -> Answer<'_, Vec<Event>>;
 
-    /// How options fared since a time, by time.
-    fn trends(&self, catalog: CatalogId, since: i64) -> Answer<'_, Vec<Trend>>;
+    /// What was presented last, in a catalog or to one context of it, the latest first.
+    fn presentations(&self, catalog: CatalogId, context: Option<String>, limit: usize) -> Answer<'_, Vec<PresentationNote>>;
+
+    /// How options fared, by time.
+    fn trends(&self, selection: TrendSelection) -> Answer<'_, Trends>;
+
+    /// How often each option of a catalog was served, by the trends after a time and up to another.
+    fn served(&self, catalog: CatalogId, after: i64, upto: i64) -> Answer<'_, Vec<(u32, f64)>>;
+
+    /// Bytes that it takes on a disk; 0 for one that is on none.
+    fn bytes(&self) -> Answer<'_, u64>;
 
     /// Deletes notes that are older than they are kept, and joins old minutes into hours.
     fn prune(&self, now: i64) -> Answer<'_, Pruned>;

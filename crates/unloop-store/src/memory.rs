@@ -7,7 +7,7 @@ use crate::decide::{self, Found, Pushed, Transaction};
 use crate::error::StoreError;
 use crate::event::{Body, CatalogId, Counted, Entry, Event, Kind};
 use crate::fold::Fold;
-use crate::note::{HOUR, KEEP_MINUTES, KEEP_PRESENTATIONS, Note, PresentationNote, Pruned, Trend};
+use crate::note::{HOUR, KEEP_MINUTES, KEEP_PRESENTATIONS, Note, PresentationNote, Pruned, Trend, TrendSelection, Trends};
 use crate::replay::{Folding, Moment, replay};
 use crate::settings::{Catalog, CatalogOption, Change, Changed, Key, Settings};
 use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store};
@@ -319,19 +319,46 @@ impl Store for Memory {
         }
     }
 
-    fn presentations(&self, catalog: CatalogId, limit: usize) -> Answer<'_, Vec<PresentationNote>> {
+    fn latest(&self, catalog: CatalogId, context: Option<String>, limit: usize) -> Answer<'_, Vec<Event>> {
+        let belongs =
+            |event: &&Event| event.catalog == catalog && event.body.is_some() && (context.is_none() || event.context == context);
         let state = self.lock();
-        let mut own: Vec<PresentationNote> =
-            state.presentations.values().filter(|note| note.catalog == catalog).cloned().collect();
+        ready(Ok(state.events.iter().rev().filter(belongs).take(limit).cloned().collect()))
+    }
+
+    fn presentations(&self, catalog: CatalogId, context: Option<String>, limit: usize) -> Answer<'_, Vec<PresentationNote>> {
+        let state = self.lock();
+        let belongs = |note: &&PresentationNote| note.catalog == catalog && (context.is_none() || note.context == context);
+        let mut own: Vec<PresentationNote> = state.presentations.values().filter(belongs).cloned().collect();
         own.sort_by(|x, y| (y.time, &y.id).cmp(&(x.time, &x.id)));
         own.truncate(limit);
         ready(Ok(own))
     }
 
-    fn trends(&self, catalog: CatalogId, since: i64) -> Answer<'_, Vec<Trend>> {
+    fn trends(&self, selection: TrendSelection) -> Answer<'_, Trends> {
         let state = self.lock();
-        let own = state.trends.range((catalog, since, 0)..=(catalog, i64::MAX, u32::MAX));
-        ready(Ok(own.map(|(_, trend)| trend.clone()).collect()))
+        let (mut trends, mut joined) = (Trends::default(), BTreeMap::new());
+        let TrendSelection { catalog, since, .. } = selection;
+        for trend in state.trends.range((catalog, since, 0)..=(catalog, i64::MAX, u32::MAX)).map(|(_, trend)| trend) {
+            trends.add(&selection, &mut joined, trend);
+        }
+        trends.rows = joined.into_values().collect();
+        ready(Ok(trends))
+    }
+
+    fn served(&self, catalog: CatalogId, after: i64, upto: i64) -> Answer<'_, Vec<(u32, f64)>> {
+        let state = self.lock();
+        let mut served: BTreeMap<u32, f64> = BTreeMap::new();
+        for (&(own, time, option), trend) in &state.trends {
+            if own == catalog && time > after && time <= upto {
+                *served.entry(option).or_default() += trend.served;
+            }
+        }
+        ready(Ok(served.into_iter().collect()))
+    }
+
+    fn bytes(&self) -> Answer<'_, u64> {
+        ready(Ok(0))
     }
 
     fn prune(&self, now: i64) -> Answer<'_, Pruned> {

@@ -1,5 +1,7 @@
 //! Notes: what was presented, and how things went by the minute. Written without anybody waiting, pruned by age, needed by no truth.
 
+use std::collections::BTreeMap;
+
 use crate::event::CatalogId;
 
 /// Presentations are kept so long, in milliseconds.
@@ -70,6 +72,58 @@ impl Trend {
         self.shown += later.shown;
         self.chosen += later.chosen;
         (self.mean, self.p_best) = (later.mean, later.p_best);
+    }
+}
+
+/// Which trends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrendSelection {
+    /// The catalog.
+    pub catalog: CatalogId,
+    /// From this time on, in milliseconds since 1970.
+    pub since: i64,
+    /// Joined into stretches of so many milliseconds; as they are kept if 0.
+    pub step: i64,
+    /// Of these options alone.
+    pub options: Option<Vec<u32>>,
+}
+
+impl TrendSelection {
+    /// All of a catalog, as they are kept.
+    pub fn all(catalog: CatalogId) -> Self {
+        Self { catalog, since: i64::MIN, step: 0, options: None }
+    }
+
+    /// The stretch that a time belongs to.
+    pub(crate) fn stretch(&self, time: i64) -> i64 {
+        if self.step > 0 { time.div_euclid(self.step) * self.step } else { time }
+    }
+}
+
+/// How options fared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trends {
+    /// By time, then by option.
+    pub rows: Vec<Trend>,
+    /// How often any option was served, by time: those that were not selected, too.
+    pub served: Vec<(i64, f64)>,
+}
+
+impl Trends {
+    /// Takes one in; they come by time.
+    pub(crate) fn add(&mut self, selection: &TrendSelection, joined: &mut BTreeMap<(i64, u32), Trend>, trend: &Trend) {
+        let time = selection.stretch(trend.time);
+        match self.served.last_mut() {
+            Some((last, served)) if *last == time => *served += trend.served,
+            _ => self.served.push((time, trend.served)),
+        }
+        if selection.options.as_ref().is_some_and(|options| !options.contains(&trend.option)) {
+            return;
+        }
+        match joined.get_mut(&(time, trend.option)) {
+            Some(own) => own.join(trend),
+            None => drop(joined.insert((time, trend.option), Trend { time, ..trend.clone() })),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use crate::error::StoreError;
 use crate::event::{CatalogId, Entry, Event, Kind};
 use crate::fold::Fold;
-use crate::note::{MOST_NOTES, Note, PresentationNote, Pruned, Trend};
+use crate::note::{MOST_NOTES, Note, PresentationNote, Pruned, TrendSelection, Trends};
 use crate::replay::{Folding, replay};
 use crate::settings::{CatalogOption, Change, Changed, Settings};
 use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, decide};
@@ -307,12 +307,24 @@ impl Store for Sqlite {
         }
     }
 
-    fn presentations(&self, catalog: CatalogId, limit: usize) -> Answer<'_, Vec<PresentationNote>> {
-        self.look(move |connection| reading::presentations(connection, catalog, limit))
+    fn latest(&self, catalog: CatalogId, context: Option<String>, limit: usize) -> Answer<'_, Vec<Event>> {
+        self.look(move |connection| reading::latest(connection, catalog, context.as_deref(), limit))
     }
 
-    fn trends(&self, catalog: CatalogId, since: i64) -> Answer<'_, Vec<Trend>> {
-        self.look(move |connection| reading::trends(connection, catalog, since))
+    fn presentations(&self, catalog: CatalogId, context: Option<String>, limit: usize) -> Answer<'_, Vec<PresentationNote>> {
+        self.look(move |connection| reading::presentations(connection, catalog, context.as_deref(), limit))
+    }
+
+    fn trends(&self, selection: TrendSelection) -> Answer<'_, Trends> {
+        self.look(move |connection| reading::trends(connection, &selection))
+    }
+
+    fn served(&self, catalog: CatalogId, after: i64, upto: i64) -> Answer<'_, Vec<(u32, f64)>> {
+        self.look(move |connection| reading::served(connection, catalog, after, upto))
+    }
+
+    fn bytes(&self) -> Answer<'_, u64> {
+        self.look(reading::bytes)
     }
 
     fn prune(&self, now: i64) -> Answer<'_, Pruned> {

@@ -1,11 +1,13 @@
 //! What is asked of the tables.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, params};
 
 use crate::decide::parse;
 use crate::error::StoreError;
 use crate::event::{CatalogId, Counted, Event, Kind, ReadBody};
-use crate::note::{PresentationNote, Trend};
+use crate::note::{PresentationNote, Trend, TrendSelection, Trends};
 use crate::replay::Moment;
 use crate::settings::{Catalog, CatalogOption, Key, Settings};
 use crate::{Head, Page, Selection, Snapshot, SnapshotKey};
@@ -238,24 +240,73 @@ pub(super) fn options(connection: &Connection, catalog: CatalogId) -> Result<Vec
     })
 }
 
+pub(super) fn latest(
+    connection: &Connection,
+    catalog: CatalogId,
+    context: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Event>, StoreError> {
+    let failed = |error: rusqlite::Error| problem(connection, &error);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    // From the end of the log, or of the context's part of its index.
+    let of_context = if context.is_some() { "catalog = ?1 AND context = ?3" } else { "+catalog = ?1 AND ?3 IS NULL" };
+    let text = format!("SELECT {COLUMNS} FROM events WHERE {of_context} AND body IS NOT NULL ORDER BY seq DESC LIMIT ?2");
+    let mut query = connection.prepare_cached(&text).map_err(failed)?;
+    let mut rows = query.query(params![catalog.0, limit, context]).map_err(failed)?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next().map_err(failed)? {
+        events.push(event(row, connection)?);
+    }
+    Ok(events)
+}
+
 pub(super) fn presentations(
     connection: &Connection,
     catalog: CatalogId,
+    context: Option<&str>,
     limit: usize,
 ) -> Result<Vec<PresentationNote>, StoreError> {
-    let text = "SELECT id, context, body, time FROM presentations WHERE catalog = ?1 ORDER BY time DESC, id DESC LIMIT ?2";
+    let of_context = if context.is_some() { "context = ?3" } else { "?3 IS NULL" };
+    let text = format!(
+        "SELECT id, context, body, time FROM presentations WHERE catalog = ?1 AND {of_context} ORDER BY time DESC, id DESC LIMIT ?2"
+    );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    all(connection, text, params![catalog.0, limit], |row| {
+    all(connection, &text, params![catalog.0, limit, context], |row| {
         Ok(PresentationNote { id: row.get(0)?, catalog, context: row.get(1)?, body: row.get(2)?, time: row.get(3)? })
     })
 }
 
-pub(super) fn trends(connection: &Connection, catalog: CatalogId, since: i64) -> Result<Vec<Trend>, StoreError> {
+pub(super) fn trends(connection: &Connection, selection: &TrendSelection) -> Result<Trends, StoreError> {
+    let failed = |error: rusqlite::Error| problem(connection, &error);
+    let catalog = selection.catalog;
     let text = "SELECT time, option, served, shown, chosen, mean, p_best FROM trends WHERE catalog = ?1 AND time >= ?2 \
                 ORDER BY time, option";
-    all(connection, text, params![catalog.0, since], |row| {
+    let mut query = connection.prepare_cached(text).map_err(failed)?;
+    let mut rows = query.query(params![catalog.0, selection.since]).map_err(failed)?;
+    let (mut trends, mut joined) = (Trends::default(), BTreeMap::new());
+    let trend = |row: &Row<'_>| {
         let (time, option) = (row.get(0)?, row.get(1)?);
         let (served, shown, chosen) = (row.get(2)?, row.get(3)?, row.get(4)?);
         Ok(Trend { catalog, option, time, served, shown, chosen, mean: row.get(5)?, p_best: row.get(6)? })
-    })
+    };
+    while let Some(row) = rows.next().map_err(failed)? {
+        trends.add(selection, &mut joined, &trend(row).map_err(failed)?);
+    }
+    trends.rows = joined.into_values().collect();
+    Ok(trends)
+}
+
+pub(super) fn served(connection: &Connection, catalog: CatalogId, after: i64, upto: i64) -> Result<Vec<(u32, f64)>, StoreError> {
+    let text =
+        "SELECT option, sum(served) FROM trends WHERE catalog = ?1 AND time > ?2 AND time <= ?3 GROUP BY option ORDER BY option";
+    all(connection, text, params![catalog.0, after, upto], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Pages of the database, and the log that is written ahead of it.
+pub(super) fn bytes(connection: &Connection) -> Result<u64, StoreError> {
+    let failed = |error: rusqlite::Error| problem(connection, &error);
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).map_err(failed);
+    let pages = number("page_count")?.saturating_mul(number("page_size")?);
+    let wal = connection.path().and_then(|path| std::fs::metadata(format!("{path}-wal")).ok()).map_or(0, |own| own.len());
+    Ok(pages.unsigned_abs() + wal)
 }

@@ -249,3 +249,23 @@ fn weights_are_multiples_of_a_grain_in_the_log() {
         });
     }
 }
+
+/// Of whom, and what is gone is not among them.
+#[test]
+fn the_latest_come_first() {
+    for (name, backend) in backends() {
+        run(async {
+            let store = &*backend.store;
+            for (who, id) in [("ada", "p1"), ("bob", "p2"), ("ada", "p3"), ("bob", "p4")] {
+                store.append(vec![choice(Some(who), id, "soup")]).await.unwrap();
+            }
+            let ids = |events: Vec<Event>| events.into_iter().map(|event| event.id).collect::<Vec<_>>();
+            assert_eq!(ids(store.latest(LUNCH, None, 3).await.unwrap()), ["p4", "p3", "p2"], "{name}");
+            assert_eq!(ids(store.latest(LUNCH, Some("ada".into()), 9).await.unwrap()), ["p3", "p1"], "{name}");
+            assert_eq!(ids(store.latest(CatalogId(9), None, 9).await.unwrap()), [""; 0], "{name}");
+            store.erase(LUNCH, Some("bob".into()), 9).await.unwrap();
+            assert_eq!(ids(store.latest(LUNCH, None, 9).await.unwrap()), ["p3", "p1"], "{name}");
+            assert!(store.bytes().await.unwrap() > 0 || name == "memory", "{name}");
+        });
+    }
+}

@@ -133,16 +133,30 @@ fn notes_are_written_thinned_and_erased() {
             // They ride along with what is flushed next.
             store.append(vec![choice(Some("ada"), "p2", "soup")]).await.unwrap();
             let ids = |notes: Vec<PresentationNote>| notes.into_iter().map(|note| note.id).collect::<Vec<_>>();
-            assert_eq!(ids(store.presentations(LUNCH, 9).await.unwrap()), ["n2", "n1", "n0"], "{name}");
+            assert_eq!(ids(store.presentations(LUNCH, None, 9).await.unwrap()), ["n2", "n1", "n0"], "{name}");
             let told =
                 |trends: Vec<Trend>| trends.iter().map(|own| (own.time - 30 * DAY, own.served, own.mean)).collect::<Vec<_>>();
             let minutes = [(60_000, 3.0, 0.2), (120_000, 4.0, 0.4), (10 * DAY, 8.0, 0.8)];
-            assert_eq!(told(store.trends(LUNCH, 0).await.unwrap()), minutes, "{name}");
+            assert_eq!(told(store.trends(TrendSelection::all(LUNCH)).await.unwrap().rows), minutes, "{name}");
+            assert_eq!(ids(store.presentations(LUNCH, Some("bob".into()), 1).await.unwrap()), ["n2"], "{name}");
+            let hours = TrendSelection { since: 30 * DAY, step: 3_600_000, ..TrendSelection::all(LUNCH) };
+            let joined = store.trends(hours.clone()).await.unwrap();
+            assert_eq!(told(joined.rows), [(0, 7.0, 0.4), (10 * DAY, 8.0, 0.8)], "{name}");
+            assert_eq!(joined.served, [(30 * DAY, 7.0), (40 * DAY, 8.0)], "{name}");
+            // What is not asked for counts among all the same.
+            let others = store.trends(TrendSelection { options: Some(vec![1]), ..hours }).await.unwrap();
+            assert_eq!((others.rows.len(), others.served), (0, joined.served), "{name}");
+            assert_eq!(store.served(LUNCH, 0, 39 * DAY).await.unwrap(), [(0, 7.0)], "{name}");
+            assert_eq!(store.served(LUNCH, 39 * DAY, 41 * DAY).await.unwrap(), [(0, 8.0)], "{name}");
             let pruned = store.prune(41 * DAY).await.unwrap();
             assert_eq!((pruned.presentations, pruned.trends), (1, 2), "{name}");
-            assert_eq!(told(store.trends(LUNCH, 0).await.unwrap()), [(0, 7.0, 0.4), (10 * DAY, 8.0, 0.8)], "{name}");
+            assert_eq!(
+                told(store.trends(TrendSelection::all(LUNCH)).await.unwrap().rows),
+                [(0, 7.0, 0.4), (10 * DAY, 8.0, 0.8)],
+                "{name}"
+            );
             store.erase(LUNCH, Some("ada".into()), 9).await.unwrap();
-            assert_eq!(ids(store.presentations(LUNCH, 9).await.unwrap()), ["n2"], "{name}");
+            assert_eq!(ids(store.presentations(LUNCH, None, 9).await.unwrap()), ["n2"], "{name}");
         });
     }
 }
@@ -155,7 +169,7 @@ fn notes_alone_are_written_soon() {
         let trend = Trend { catalog: LUNCH, option: 1, time: 0, served: 1.0, shown: 0.0, chosen: 0.0, mean: 0.0, p_best: 0.0 };
         backend.store.note(vec![Note::Trend(trend)]);
         for _ in 0..100 {
-            if !backend.store.trends(LUNCH, 0).await.unwrap().is_empty() {
+            if !backend.store.trends(TrendSelection::all(LUNCH)).await.unwrap().rows.is_empty() {
                 return;
             }
             std::thread::sleep(std::time::Duration::from_millis(100));
