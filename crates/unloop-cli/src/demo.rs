@@ -11,13 +11,13 @@ use clap::Args;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
+use unloop_plot::figures::{chance, count, percent};
 use unloop_server::{Secrets, ServerSettings, Service, app, serve};
 use unloop_store::Memory;
 
 use crate::client::Client;
 use crate::database::explained;
 use crate::failure::failure;
-use crate::figures::{chance, count, percent};
 use crate::output::{print_json, print_table, table};
 use crate::progress::Progress;
 use crate::serve::{ADDRESS, stop};

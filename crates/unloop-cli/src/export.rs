@@ -10,11 +10,11 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde_json::Value;
 use unloop_data::{Named, WriteFormat, Writer};
+use unloop_plot::figures::count;
 use unloop_store::{CatalogId, Event, Kind, Outcome, Selection, Store};
 
 use crate::database::{Database, catalog, explained, wait};
 use crate::failure::{cannot_write, failure};
-use crate::figures::count;
 use crate::progress::Progress;
 
 /// Export the choices of a catalog

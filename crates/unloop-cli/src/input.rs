@@ -10,9 +10,9 @@ use unloop::{Options, Prior};
 use unloop_data::{
     CountSettings, Counted, NoChoice, ReadSettings, Row, Rows, Source, Ties, check_names, count, no_choice_option, read_names,
 };
+use unloop_plot::figures;
 
 use crate::failure::failure;
-use crate::figures;
 use crate::model::Model;
 use crate::progress::Progress;
 

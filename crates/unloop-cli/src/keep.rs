@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
+use unloop_plot::figures::count;
 use unloop_store::{Report, Store, StoreError, verify};
 
 use crate::database::{Database, catalog, explained, now, wait};
 use crate::failure::failure;
-use crate::figures::count;
 use crate::output::print_json;
 use crate::progress::Progress;
 

@@ -8,7 +8,6 @@ mod database;
 mod demo;
 mod export;
 mod failure;
-mod figures;
 mod import;
 mod input;
 mod keep;

@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 use unloop::sampler::{SampleMethod, SampleReport, SampleSettings};
 use unloop::{MAX_ALPHA, MIN_ALPHA, Method, OptionId, Options, Prior, Statistics};
 use unloop_data::{Source, read_weights};
+use unloop_plot::figures::printable;
 
 use crate::failure::failure;
-use crate::figures::printable;
 
 /// What is believed before any choice, and how the posterior is drawn from.
 #[derive(Args, Debug)]

@@ -9,9 +9,9 @@ use unloop::information::{Goal, InquirySettings, inquire};
 use unloop::ranking::{RankedOption, Ranking, RankingSettings};
 use unloop::sampler::Sample;
 use unloop::{OptionId, Presentation};
+use unloop_plot::figures::{chance, count};
 
 use crate::failure::failure;
-use crate::figures::{chance, count};
 use crate::input::{Columns, Input};
 use crate::model::{self, Model, at_least_one};
 use crate::output::{print_json, print_table, table};

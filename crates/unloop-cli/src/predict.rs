@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
 use unloop::{ChoiceInterval, OptionId, Options, Posterior, Presentation};
+use unloop_plot::figures::{level, percent};
 
 use crate::failure::failure;
-use crate::figures::{level, percent};
 use crate::input::{Columns, Input};
 use crate::model::{self, Model, evidence_method_name, method_name, probability};
 use crate::output::{print_json, print_table, table};

@@ -10,9 +10,9 @@ use unloop::sampler::{Smc, SmcSettings};
 use unloop::{Options, Posterior, Presentation, Prior};
 use unloop_data::draws::{DrawFormat, DrawTable, write_draws};
 use unloop_data::for_each_choice;
+use unloop_plot::figures::count;
 
 use crate::failure::{cannot_write, failure};
-use crate::figures::count;
 use crate::input::{Columns, Input};
 use crate::model::{self, MethodFlag, Model, method_name};
 use crate::progress::Progress;

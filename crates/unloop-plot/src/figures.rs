@@ -1,12 +1,12 @@
 //! Numbers as people read them.
 
 /// A text of a file as it can stand in a terminal: what would move its cursor is written out.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
 }
 
 /// A share or probability in percent, with at least two digits that tell something.
-pub(crate) fn percent(x: f64) -> String {
+pub fn percent(x: f64) -> String {
     let x = 100.0 * x;
     if x > 0.0 && x < 1e-4 {
         return format!("{x:.1e} %");
@@ -16,7 +16,7 @@ pub(crate) fn percent(x: f64) -> String {
 }
 
 /// A chance from draws: no more digits than they have.
-pub(crate) fn chance(p: f64) -> String {
+pub fn chance(p: f64) -> String {
     let percent = 100.0 * p;
     if percent > 0.0 && percent < 0.5 {
         "<1 %".into()
@@ -28,7 +28,7 @@ pub(crate) fn chance(p: f64) -> String {
 }
 
 /// A count: whole, or to one place.
-pub(crate) fn count(x: f64) -> String {
+pub fn count(x: f64) -> String {
     let text = if x.fract() == 0.0 { format!("{x:.0}") } else { format!("{x:.1}") };
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut grouped = String::new();
@@ -42,12 +42,12 @@ pub(crate) fn count(x: f64) -> String {
 }
 
 /// A probability that somebody chose, with the digits it has.
-pub(crate) fn level(p: f64) -> String {
+pub fn level(p: f64) -> String {
     format!("{} %", (1e6 * p).round() / 1e4)
 }
 
 /// From–to, where both ends are alike only once.
-pub(crate) fn range(low: usize, high: usize) -> String {
+pub fn range(low: usize, high: usize) -> String {
     if low == high { low.to_string() } else { format!("{low}–{high}") }
 }
 

@@ -30,6 +30,7 @@
 mod axis;
 mod bands;
 mod colour;
+pub mod figures;
 mod font;
 mod forest;
 mod matrix;

@@ -20,12 +20,12 @@ use unloop_store::{Appended, CatalogId, Entry, check_catalog_name};
 use crate::client::At;
 use crate::database::{Database, now, wait};
 use crate::failure::failure;
-use crate::figures::count;
 use crate::input::{Columns, separator, total_bytes, warn_of_skipped};
 use crate::output::print_json;
 use crate::progress::Progress;
 use entries::{Reading, Where};
 use target::{Answers, Target};
+use unloop_plot::figures::count;
 
 /// Import choices into a database
 ///

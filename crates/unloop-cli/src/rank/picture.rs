@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use unloop_plot::figures::count;
 use unloop_plot::{Forest, ForestRow, MatrixPlot, Picture, Reference};
 
 use super::Board;
 use crate::failure::{cannot_write, failure};
-use crate::figures::count;
 
 /// A file for a picture, by the end of its name.
 pub(crate) fn path(text: &str) -> Result<PathBuf, String> {

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use unloop::ranking::Pairwise;
+use unloop_plot::figures::{chance, count, level, percent, printable, range};
 
 use super::{Board, Scale};
-use crate::figures::{chance, count, level, percent, printable, range};
 use crate::model::{evidence_method_name, method_name};
 use crate::output::{print_fitted, print_table, table};
 

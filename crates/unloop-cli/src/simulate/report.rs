@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use unloop_lab::summary::Summary;
 use unloop_lab::{Campaign, Regret, Run};
+use unloop_plot::figures::count;
 use unloop_plot::{BandPoint, Bands, Curve};
 
-use crate::figures::count;
 use crate::output::{print_fitted, print_table, table};
 use crate::rank::write_picture;
 
