@@ -15,6 +15,12 @@ impl Blind {
     pub fn new(count: usize, alpha: f64) -> Self {
         Self { weights: vec![alpha; count] }
     }
+
+    /// What it believes each option's share to be: the mean of Dirichlet(α + choices).
+    pub fn shares(&self) -> Vec<f64> {
+        let total: f64 = self.weights.iter().sum();
+        self.weights.iter().map(|weight| weight / total).collect()
+    }
 }
 
 impl Policy for Blind {

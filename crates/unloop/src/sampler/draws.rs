@@ -70,6 +70,23 @@ impl Draws {
         Some(best.into_iter().map(|(_, option)| option).collect())
     }
 
+    /// At most so many of the draws, evenly apart, as those of one chain: to keep, where all of them are too many.
+    #[must_use]
+    pub fn thinned(&self, most: usize) -> Self {
+        let (width, all) = (self.explored.len(), self.len());
+        let count = most.clamp(1, all);
+        let rows = (0..count).map(|i| i * all / count).flat_map(|draw| &self.ln_lambda[draw * width..(draw + 1) * width]);
+        Self {
+            option_count: self.option_count,
+            chains: 1,
+            draws: count,
+            explored: self.explored.clone(),
+            ln_lambda: rows.copied().collect(),
+            unexplored: self.unexplored.clone(),
+            seed: self.seed,
+        }
+    }
+
     /// Diagnostics of ln of an explored option's share among the explored ones; none if it has no data.
     ///
     /// # Errors
