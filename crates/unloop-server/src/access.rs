@@ -115,8 +115,18 @@ impl Access {
         let Some(text) = header.to_str().ok().and_then(bearer) else {
             return Self::Denied("the Authorization header is not `Bearer unloop_…`");
         };
+        Self::by_key(service, &text)
+    }
+
+    /// By the text of a key.
+    pub(crate) fn by_key(service: &Service, text: &str) -> Self {
         // By its hash: a look-up that takes longer or shorter tells nothing of the key.
-        match all.key(blake3::hash(text.as_bytes()).as_bytes()) {
+        Self::by(service.registry.get().key(blake3::hash(text.as_bytes()).as_bytes()))
+    }
+
+    /// By a key as it is kept, if it is still worth something.
+    pub(crate) fn by(key: Option<&Arc<Key>>) -> Self {
+        match key {
             None => Self::Denied("this key is not known, or was revoked"),
             Some(key) if key.expires.is_some_and(|end| end <= crate::now()) => Self::Denied("this key has expired"),
             Some(key) => Self::Key(Arc::clone(key)),
@@ -195,10 +205,16 @@ fn check(service: &Service, request: &Request) -> Result<(), Problem> {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if changes && let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
-        let own = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(&host));
-        if !own && allowed_origin(service, request).is_none() {
+        if !is_own(origin, &host) && allowed_origin(service, request).is_none() {
             let detail = "its Origin is not this server; --allow-origin opens the choice call for a page";
             return Err(Problem::new(Kind::Origin, detail));
+        }
+    }
+    if changes && is_page(request.uri().path()) {
+        // A browser says where a form comes from. Who is signed in by a cookie does nothing on behalf of other pages.
+        let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+        if !origin.is_some_and(|origin| is_own(origin, &host)) {
+            return Err(Problem::new(Kind::Origin, "the dashboard's forms are sent from its own pages"));
         }
     }
     // Before anything else is looked at: whoever has no key learns nothing of what is right or wrong.
@@ -208,9 +224,20 @@ fn check(service: &Service, request: &Request) -> Result<(), Problem> {
     }
 }
 
-/// Whether a path needs no key.
+/// Whether a page is one of this server.
+fn is_own(origin: &str, host: &str) -> bool {
+    origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
+}
+
+/// Whether a path needs no key. Pages of the dashboard ask for it by themselves, in a way that people understand.
 fn is_open(path: &str) -> bool {
-    matches!(path, "/healthz" | "/readyz" | "/v1/openapi.json") || is_choice(path)
+    matches!(path, "/healthz" | "/readyz" | "/v1/openapi.json") || is_choice(path) || is_page(path)
+}
+
+/// Whether a path is one of the dashboard's.
+pub(crate) fn is_page(path: &str) -> bool {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    matches!(first, "" | "assets" | "catalogs" | "try" | "health" | "sign-in" | "sign-out")
 }
 
 /// Whether a path is that of the choice call, which pages may be allowed to make.

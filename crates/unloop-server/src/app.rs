@@ -95,6 +95,7 @@ pub fn app(service: &Arc<Service>) -> Router {
     router
         .merge(choice)
         .route("/v1/openapi.json", described)
+        .merge(crate::dashboard::routes())
         .fallback(|body: Body| refused(Problem::new(Kind::NoSuchPath, "/v1/openapi.json lists all paths"), body))
         .method_not_allowed_fallback(|body: Body| {
             refused(Problem::new(Kind::Method, "/v1/openapi.json lists what can be done here"), body)

@@ -72,6 +72,17 @@ pub enum OrderName {
     Shuffled,
 }
 
+impl OrderName {
+    /// As everywhere.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Draw => "draw",
+            Self::Shuffled => "shuffled",
+        }
+    }
+}
+
 impl From<OrderName> for Order {
     fn from(name: OrderName) -> Self {
         match name {
@@ -209,6 +220,11 @@ impl All {
 
     pub(crate) fn key(&self, hash: &[u8; 32]) -> Option<&Arc<Key>> {
         self.keys.get(hash)
+    }
+
+    /// A key by what people call it by.
+    pub(crate) fn key_called(&self, id: &str) -> Option<&Arc<Key>> {
+        self.keys.values().find(|key| key.id == id)
     }
 
     /// Expired ones count: who made keys wants them needed.

@@ -14,6 +14,8 @@ mod app;
 mod body;
 mod catalog;
 mod context;
+mod dashboard;
+mod grounds;
 mod lock;
 mod metrics;
 mod problem;

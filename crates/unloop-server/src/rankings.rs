@@ -1,4 +1,4 @@
-//! Rankings: computed beside the requests, one at a time, kept with the position they are for.
+//! Rankings: computed beside the requests, one big one at a time, kept with the position they are for.
 //!
 //! Of a big context one takes seconds. Whoever asks waits a little for a new one, and gets the last one if there is one: with its position and age.
 
@@ -9,10 +9,13 @@ use lru::LruCache;
 use serde::Serialize;
 use tokio::sync::{Semaphore, watch};
 use unloop::ranking::{RankedOption, Ranking, RankingSettings};
+use unloop::sampler::SampleSettings;
 use unloop_store::{CatalogId, Held};
 use utoipa::ToSchema;
 
 use crate::catalog::Known;
+use crate::context::Loaded;
+use crate::grounds::Grounds;
 use crate::lock::lock;
 use crate::now;
 use crate::problem::{Kind, Problem};
@@ -25,6 +28,11 @@ pub(crate) const TOP: usize = 5;
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Of the time for a request this is left to answer in.
 const MARGIN: Duration = Duration::from_millis(500);
+/// Visits of members of presentations that draws may take, about a nanosecond each: beyond, they come from around the mode. 10⁶ distinct
+/// presentations of 5 out of 1 000 options take 93 s by trajectories, and 5 s so.
+pub(crate) const MOST_VISITS: f64 = 4e9;
+/// Distinct presentations with which a ranking does not wait behind a big one.
+const SMALL: usize = 5_000;
 /// Rankings kept at most, whatever their sizes.
 const MOST: usize = 1_024;
 
@@ -34,29 +42,29 @@ pub(crate) struct RankingRow {
     /// The option.
     pub(crate) option: String,
     /// Its place by mean share, from 1.
-    rank: usize,
+    pub(crate) rank: usize,
     /// Posterior mean of its share.
     pub(crate) mean: f64,
     /// Posterior standard deviation of its share.
-    sd: f64,
+    pub(crate) sd: f64,
     /// Lower end of the 90 % interval of its share.
-    low: f64,
+    pub(crate) low: f64,
     /// Upper end.
-    high: f64,
+    pub(crate) high: f64,
     /// Its share at the mode; null where that was not reached.
-    map: Option<f64>,
+    pub(crate) map: Option<f64>,
     /// Probability that it is the best.
     pub(crate) p_best: f64,
     /// Probability that it is among the best `top`.
-    p_top: f64,
+    pub(crate) p_top: f64,
     /// Lower end of the interval of its rank.
-    rank_low: usize,
+    pub(crate) rank_low: usize,
     /// Upper end.
-    rank_high: usize,
+    pub(crate) rank_high: usize,
     /// Times it was in an answered presentation.
-    shown: f64,
+    pub(crate) shown: f64,
     /// Times it was chosen.
-    chosen: f64,
+    pub(crate) chosen: f64,
 }
 
 impl RankingRow {
@@ -83,15 +91,15 @@ impl RankingRow {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct NoneRow {
     /// Posterior mean of its share.
-    mean: f64,
+    pub(crate) mean: f64,
     /// Posterior standard deviation.
-    sd: f64,
+    pub(crate) sd: f64,
     /// Lower end of the 90 % interval.
-    low: f64,
+    pub(crate) low: f64,
     /// Upper end.
-    high: f64,
+    pub(crate) high: f64,
     /// Times nothing was chosen.
-    chosen: f64,
+    pub(crate) chosen: f64,
 }
 
 /// A ranking.
@@ -113,14 +121,20 @@ pub(crate) struct Ranked {
     pub(crate) draws: usize,
     pub(crate) rhat_max: f64,
     pub(crate) ess_min: f64,
+    /// How long it took.
+    pub(crate) took: Duration,
+    /// What it was made from, of all contexts.
+    pub(crate) grounds: Option<Grounds>,
 }
 
 impl Ranked {
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.rows.iter().map(|row| size_of::<RankingRow>() + row.option.capacity()).sum::<usize>()
+        let rows = self.rows.iter().map(|row| size_of::<RankingRow>() + row.option.capacity()).sum::<usize>();
+        size_of::<Self>() + rows + self.grounds.as_ref().map_or(0, Grounds::bytes)
     }
 
-    fn new(standing: Option<Standing>, at: At, revision: u64, top: usize) -> Result<Self, Problem> {
+    fn new(standing: Option<Standing>, at: At, revision: u64, top: usize, of_all: bool) -> Result<Self, Problem> {
+        let start = Instant::now();
         let empty = Self {
             seq: at.seq,
             counted: at.counted,
@@ -134,11 +148,15 @@ impl Ranked {
             draws: 0,
             rhat_max: f64::NAN,
             ess_min: f64::NAN,
+            took: Duration::ZERO,
+            grounds: None,
         };
         let Some(standing) = standing else { return Ok(empty) };
-        let settings =
-            RankingSettings { top, evidence_draws: None, unranked: standing.unranked.clone(), ..RankingSettings::default() };
-        let ranking = Ranking::new(&standing.prior, &standing.statistics, &settings).map_err(|error| internal(&error))?;
+        let sample = SampleSettings { visits: Some(MOST_VISITS), ..SampleSettings::default() };
+        let unranked = standing.unranked.clone();
+        let settings = RankingSettings { top, evidence_draws: None, unranked, sample, ..RankingSettings::default() };
+        let made = Ranking::with_sample(&standing.prior, &standing.statistics, &settings);
+        let (ranking, sample) = made.map_err(|error| internal(&error))?;
         let none = ranking.unranked.iter().find(|row| Some(row.option) == standing.none);
         Ok(Self {
             rows: ranking.options.iter().map(|row| RankingRow::new(&standing, row)).collect(),
@@ -149,6 +167,8 @@ impl Ranked {
             draws: ranking.draws,
             rhat_max: ranking.report.r_hat,
             ess_min: ranking.report.bulk_ess.min(ranking.report.tail_ess),
+            grounds: of_all.then(|| Grounds::new(standing, &sample.draws)),
+            took: start.elapsed(),
             ..empty
         })
     }
@@ -174,13 +194,15 @@ struct Done {
 pub(crate) struct Rankings {
     slots: Mutex<LruCache<Place, Arc<Slot>>>,
     most_bytes: usize,
-    /// One at a time: the other core presents.
-    turn: Arc<Semaphore>,
+    /// One big one and one small one at a time: the other cores present.
+    big: Arc<Semaphore>,
+    small: Arc<Semaphore>,
 }
 
 impl Rankings {
     pub(crate) fn new(most_bytes: usize) -> Self {
-        Self { slots: Mutex::new(LruCache::unbounded()), most_bytes, turn: Arc::new(Semaphore::new(1)) }
+        let one = || Arc::new(Semaphore::new(1));
+        Self { slots: Mutex::new(LruCache::unbounded()), most_bytes, big: one(), small: one() }
     }
 
     fn slot(&self, place: Place) -> Arc<Slot> {
@@ -196,9 +218,18 @@ impl Rankings {
         slot
     }
 
-    /// Waits for its turn to compute something long.
-    pub(crate) async fn turn(&self) -> Option<tokio::sync::OwnedSemaphorePermit> {
-        Arc::clone(&self.turn).acquire_owned().await.ok()
+    /// The last one of all contexts of a catalog, if there is one.
+    pub(crate) fn kept(&self, catalog: CatalogId, top: usize) -> Option<Arc<Ranked>> {
+        let slots = lock(&self.slots);
+        let slot = Arc::clone(slots.peek(&(catalog, None, top))?);
+        drop(slots);
+        lock(&slot.done).last.clone()
+    }
+
+    /// Waits for its turn to compute something of so many distinct presentations.
+    pub(crate) async fn turn(&self, distinct: usize) -> Option<tokio::sync::OwnedSemaphorePermit> {
+        let turn = if distinct > SMALL { &self.big } else { &self.small };
+        Arc::clone(turn).acquire_owned().await.ok()
     }
 }
 
@@ -212,15 +243,27 @@ impl Service {
         top: usize,
         at_least: u64,
     ) -> Result<(Arc<Ranked>, u64), Problem> {
+        self.ranking_within(known, context, top, at_least, self.settings.request_limit.saturating_sub(MARGIN)).await
+    }
+
+    /// As [`ranking`](Self::ranking), by whoever does not wait so long.
+    pub(crate) async fn ranking_within(
+        self: &Shared,
+        known: &Arc<Known>,
+        context: Option<&str>,
+        top: usize,
+        at_least: u64,
+        limit: Duration,
+    ) -> Result<(Arc<Ranked>, u64), Problem> {
         let start = Instant::now();
-        let limit = self.settings.request_limit.saturating_sub(MARGIN);
         let slot = self.rankings.slot((known.id, context.map(str::to_owned), top));
         let mut wanted = None;
         loop {
             let mut turns = slot.turns.subscribe();
             // In this order: everything up to here is in the counts.
             let taken_in = self.position();
-            let counted = self.contexts.with(known.id, context, |loaded| loaded.fold().position()).await?;
+            let look = |loaded: &mut Loaded| (loaded.fold().position(), loaded.fold().statistics().distinct());
+            let (counted, distinct) = self.contexts.with(known.id, context, look).await?;
             // What was acknowledged here before it was asked for is in it.
             let wanted = *wanted.get_or_insert(counted);
             let least = at_least.max(self.contexts.erased(known.id));
@@ -242,7 +285,7 @@ impl Service {
                 }
                 if !done.running {
                     done.running = true;
-                    self.compute(known, context, top, &slot);
+                    self.compute(known, context, top, distinct, &slot);
                 }
                 usable
             };
@@ -255,15 +298,15 @@ impl Service {
     }
 
     /// Computes a ranking beside the requests.
-    fn compute(self: &Shared, known: &Arc<Known>, context: Option<&str>, top: usize, slot: &Arc<Slot>) {
+    fn compute(self: &Shared, known: &Arc<Known>, context: Option<&str>, top: usize, distinct: usize, slot: &Arc<Slot>) {
         let (service, known, context, slot) = (Arc::clone(self), Arc::clone(known), context.map(str::to_owned), Arc::clone(slot));
         tokio::spawn(async move {
-            let _turn = service.rankings.turn().await;
+            let _turn = service.rankings.turn(distinct).await;
             let start = Instant::now();
             let ranked = match service.standing(&known, context.as_deref()).await {
                 Ok((at, standing)) => {
-                    let revision = known.revision;
-                    let made = tokio::task::spawn_blocking(move || Ranked::new(standing, at, revision, top)).await;
+                    let (revision, of_all) = (known.revision, context.is_none());
+                    let made = tokio::task::spawn_blocking(move || Ranked::new(standing, at, revision, top, of_all)).await;
                     made.unwrap_or_else(|error| Err(internal(&error)))
                 }
                 Err(problem) => Err(problem),

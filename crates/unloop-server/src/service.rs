@@ -12,6 +12,7 @@ use unloop_store::{Appended, CacheLimits, CatalogId, Contexts, Entry, Event, Kin
 use crate::access::is_address;
 use crate::catalog::Registry;
 use crate::context::Loaded;
+use crate::dashboard::Dashboard;
 use crate::lock::lock;
 use crate::metrics::Metrics;
 use crate::now;
@@ -116,6 +117,7 @@ pub struct Service {
     pub(crate) metrics: Metrics,
     pub(crate) trends: Trends,
     pub(crate) health: Health,
+    pub(crate) dashboard: Dashboard,
     seed: u64,
     /// Notes of presentations, to be sent together: each would wake the writer up.
     notes: Mutex<Vec<Note>>,
@@ -206,6 +208,7 @@ impl Service {
             metrics: Metrics::default(),
             trends: Trends::default(),
             health: Health::default(),
+            dashboard: Dashboard::default(),
             seed,
             notes: Mutex::default(),
             position,
@@ -307,6 +310,11 @@ impl Service {
         }
     }
 
+    /// Drops what is to be noted, where nobody writes it down.
+    pub(crate) fn forget_notes(&self) {
+        lock(&self.notes).clear();
+    }
+
     /// Up to where the log was taken in.
     pub(crate) fn position(&self) -> u64 {
         *self.position.borrow()
@@ -402,6 +410,7 @@ impl Service {
             if trends.elapsed() >= MINUTE {
                 trends = tokio::time::Instant::now();
                 self.write_trends().await;
+                self.dashboard.sweep();
             }
             if pruned.elapsed() >= HOUR {
                 pruned = tokio::time::Instant::now();

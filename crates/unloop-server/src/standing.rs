@@ -15,6 +15,8 @@ use crate::service::Service;
 pub(crate) struct Standing {
     pub(crate) names: Options,
     pub(crate) prior: Prior,
+    /// Its weights.
+    pub(crate) alpha: Vec<f64>,
     pub(crate) statistics: Statistics,
     /// Options that take no place: retired ones, those that are in no catalog, the one for choosing nothing.
     pub(crate) unranked: Vec<OptionId>,
@@ -55,10 +57,11 @@ impl Standing {
         let mut columns: Vec<(Vec<OptionId>, f64)> = statistics.iter().map(column).collect();
         columns.sort_unstable_by(|x, y| x.0.cmp(&y.0));
         let statistics = Statistics::from_margins(&chosen, columns)?;
-        let prior = Prior::per_option(kept.iter().map(|option| alpha[option.index()]).collect::<Vec<f64>>())?;
+        let alpha: Vec<f64> = kept.iter().map(|option| alpha[option.index()]).collect();
+        let prior = Prior::per_option(alpha.clone())?;
         let unranked = own.iter().filter(|&(_, name)| !is_active(name)).map(|(option, _)| option).collect();
         let none = own.get(&none_name);
-        Ok(Some(Self { prior, statistics, unranked, none, names: own }))
+        Ok(Some(Self { prior, alpha, statistics, unranked, none, names: own }))
     }
 }
 

@@ -235,23 +235,30 @@ pub(crate) async fn withdraw(
     Path((name, id)): Path<(String, String)>,
 ) -> Result<Reply<Withdrawn>, Problem> {
     let known = access.catalog(&service, Scope::Choose, &name)?;
-    let choice = service.store.find(known.id, EventKind::Choice, id.clone()).await?;
-    let of = match choice {
-        Some(_) => EventKind::Choice,
-        None => match service.store.find(known.id, EventKind::Import, import_key(&id)).await? {
-            Some(_) => EventKind::Import,
-            None => return Err(Problem::new(Kind::NoChoice, "nothing is recorded under this id")),
-        },
-    };
-    let what = What::Withdrawal { of, id: id.clone() };
-    let mut answers = service.append(vec![Entry { catalog: known.id, context: None, what, time: now() }]).await?;
-    match answers.pop() {
-        Some(Appended::Recorded { seq }) => {
-            service.metrics.outcome("withdrawn");
-            Ok(Reply(Withdrawn { id, seq, repeated: false }))
+    service.withdraw(&known, id).await.map(Reply)
+}
+
+impl Service {
+    /// Takes back what is recorded under an id.
+    pub(crate) async fn withdraw(&self, known: &Known, id: String) -> Result<Withdrawn, Problem> {
+        let choice = self.store.find(known.id, EventKind::Choice, id.clone()).await?;
+        let of = match choice {
+            Some(_) => EventKind::Choice,
+            None => match self.store.find(known.id, EventKind::Import, import_key(&id)).await? {
+                Some(_) => EventKind::Import,
+                None => return Err(Problem::new(Kind::NoChoice, "nothing is recorded under this id")),
+            },
+        };
+        let what = What::Withdrawal { of, id: id.clone() };
+        let mut answers = self.append(vec![Entry { catalog: known.id, context: None, what, time: now() }]).await?;
+        match answers.pop() {
+            Some(Appended::Recorded { seq }) => {
+                self.metrics.outcome("withdrawn");
+                Ok(Withdrawn { id, seq, repeated: false })
+            }
+            Some(Appended::Repeated { seq, .. }) => Ok(Withdrawn { id, seq, repeated: true }),
+            Some(Appended::Gone { .. }) => Err(Problem::new(Kind::Gone, "it was erased")),
+            _ => Err(Problem::new(Kind::NoChoice, "nothing is recorded under this id")),
         }
-        Some(Appended::Repeated { seq, .. }) => Ok(Reply(Withdrawn { id, seq, repeated: true })),
-        Some(Appended::Gone { .. }) => Err(Problem::new(Kind::Gone, "it was erased")),
-        _ => Err(Problem::new(Kind::NoChoice, "nothing is recorded under this id")),
     }
 }

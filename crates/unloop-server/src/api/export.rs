@@ -70,6 +70,23 @@ pub(crate) async fn export(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let known = access.catalog(&service, Scope::Read, &name)?;
+    send(service, known.id, asked, &headers).await
+}
+
+impl ExportAsked {
+    /// All choices, of a context if given, as CSV.
+    pub(crate) fn csv(context: Option<String>) -> Self {
+        Self { after: None, limit: None, context, format: Some(Form::Csv) }
+    }
+}
+
+/// Sends choices page by page.
+pub(crate) async fn send(
+    service: Shared,
+    catalog: CatalogId,
+    asked: ExportAsked,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
     let limit = asked.limit.unwrap_or(MOST_EVENTS);
     if !(1..=MOST_EVENTS).contains(&limit) {
         return Err(Problem::invalid("limit", format!("it is 1 to {MOST_EVENTS}")));
@@ -83,7 +100,7 @@ pub(crate) async fn export(
     };
     let mut pages = Pages {
         service,
-        catalog: known.id,
+        catalog,
         context: context_of(asked.context)?,
         after: asked.after.unwrap_or(0),
         left: limit,

@@ -64,11 +64,11 @@ pub(crate) struct PresentationAsked {
 pub(crate) struct PresentationSent {
     /// Its id, to answer it by.
     #[schema(example = "0199f0a4-7c3e-7000-8000-5d1c3a0f9b21")]
-    id: String,
+    pub(crate) id: String,
     /// What proves it: whoever has this may answer it.
-    token: String,
+    pub(crate) token: String,
     /// What to show, in order.
-    options: Vec<OptionPresented>,
+    pub(crate) options: Vec<OptionPresented>,
     /// How it was formed.
     policy: PolicyName,
     /// How it is ordered.
@@ -85,11 +85,11 @@ pub(crate) struct PresentationSent {
 pub(crate) struct OptionPresented {
     /// The option.
     #[schema(example = "curry")]
-    option: String,
+    pub(crate) option: String,
     /// Its place, from 1.
-    position: usize,
+    pub(crate) position: usize,
     /// Estimated probability that it is in the presentation; 1 if it is pinned.
-    propensity: f64,
+    pub(crate) propensity: f64,
 }
 
 /// Forms a presentation.

@@ -12,7 +12,7 @@ use crate::access::{Access, Scope};
 use crate::body::{Json, Path, Query};
 use crate::now;
 use crate::problem::{Kind, Problem, Sent};
-use crate::rankings::{NoneRow, RankingRow, TOP};
+use crate::rankings::{MOST_VISITS, NoneRow, RankingRow, TOP};
 use crate::service::Shared;
 use crate::standing::{Standing, internal};
 
@@ -178,8 +178,8 @@ pub(crate) async fn predict(
     let context = context_of(asked.context)?;
     service.at_least(asked.at_least).await?;
     // It may take as long as a ranking, and waits for its turn like one.
-    let turn = service.rankings.turn().await;
     let (at, standing) = service.standing(&known, context.as_deref()).await?;
+    let turn = service.rankings.turn(standing.as_ref().map_or(0, |own| own.statistics.distinct())).await;
     let sets = asked.presented;
     let no_choice = known.settings.no_choice;
     let rows = tokio::task::spawn_blocking(move || {
@@ -200,7 +200,8 @@ fn predictions(standing: Option<Standing>, sets: &[Vec<String>], no_choice: bool
     let sets =
         sets.iter().enumerate().map(|(i, names)| members(&standing, i, names, no_choice)).collect::<Result<Vec<_>, _>>()?;
     let posterior = Posterior::new(&standing.prior, &standing.statistics).map_err(|error| internal(&error))?;
-    let sample = posterior.sample(&SampleSettings::default()).map_err(|error| internal(&error))?;
+    let settings = SampleSettings { visits: Some(MOST_VISITS), ..SampleSettings::default() };
+    let sample = posterior.sample(&settings).map_err(|error| internal(&error))?;
     let row = |set: &Presentation| {
         let exact = posterior.predict_exactly(set).map_err(|error| internal(&error))?;
         let intervals = sample.draws.choice_intervals(set, LEVEL).ok_or_else(|| internal(&"an option is unknown"))?;
