@@ -8,11 +8,11 @@ Usage: ./test.sh
 
 Checks format, lints and documentation, then runs all tests: the library without default features, then the whole
 workspace with all features, doc tests included. At last ./openapi.sh sends the server what its OpenAPI document allows and
-forbids. Every step runs, even after another one failed.
+forbids, and ./browser.sh uses the dashboard in Chromium. Every step runs, even after another one failed.
 
-Needs Rust (cargo). A missing rustfmt or clippy is installed with rustup, a missing linker, curl, jq, a missing Python with venv or,
-without rustup, a missing rustfmt or clippy with apt-get. What ./openapi.sh needs of Python goes into a folder under target;
-where it cannot be installed, that step is counted as skipped, or with CI=true as failed.
+Needs Rust (cargo). A missing rustfmt or clippy is installed with rustup; a missing linker, curl, jq, Python with venv, Node.js with npm,
+Chromium or, without rustup, rustfmt or clippy with apt-get. What ./openapi.sh needs of Python and ./browser.sh of npm goes into folders
+under target; where it cannot be installed, that step is counted as skipped, or with CI=true as failed.
 
 Tests that compare with reference values look for them in a folder `shared` beside the repository, or where UNLOOP_SHARED
 says, and are counted as skipped where there is none.
@@ -57,6 +57,7 @@ main() {
   tests "All tests" \
     cargo test --workspace --all-features --locked --no-fail-fast
   script "What the OpenAPI document says" openapi
+  script "The dashboard in a browser" ./browser.sh "${CARGO_TARGET_DIR:-target}/debug/unloop"
 
   heading "Result"
   printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
@@ -158,6 +159,9 @@ install_missing() {
   python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || apt_install python3 python3-venv
   # The examples of docs/http.md.
   { command -v curl && command -v jq; } >/dev/null || apt_install curl jq
+  # The dashboard.
+  { command -v node && command -v npm; } >/dev/null || apt_install nodejs npm
+  [ -n "${UNLOOP_CHROMIUM-}" ] || command -v chromium >/dev/null || apt_install chromium fonts-dejavu-core
   cargo fmt --version >/dev/null 2>&1 || install_component rustfmt rustfmt
   cargo clippy --version >/dev/null 2>&1 || install_component clippy rust-clippy
 }

@@ -64,6 +64,24 @@
     each(document, "[data-chart]", draw);
   }
 
+  // Parts that move: an element that says where its stream is. What a stream sends was made by this server, names escaped.
+  const streams = new Map();
+
+  function listen() {
+    for (const [element, source] of streams) {
+      if (element.isConnected) continue;
+      source.close();
+      streams.delete(element);
+    }
+    each(document, "[data-stream]", (element) => {
+      if (streams.has(element)) return;
+      const source = new EventSource(element.dataset.stream);
+      // Keeps the focus where it is.
+      source.addEventListener("part", (event) => htmx.swap(element, event.data, { swapStyle: "innerHTML" }));
+      streams.set(element, source);
+    });
+  }
+
   // Ages of what was computed a while ago.
   function tick() {
     each(document, "time[data-age]", (element) => {
@@ -79,8 +97,10 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     drawAll();
+    listen();
     tick();
     setInterval(tick, 1000);
+    addEventListener("pagehide", () => streams.forEach((source) => source.close()));
     setInterval(drawAll, 15000);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
     let width = innerWidth;
@@ -90,7 +110,8 @@
       for (const [element, chart] of charts) chart.setSize({ width: Math.max(200, element.clientWidth), height: 250 });
     });
     document.body.addEventListener("htmx:afterSwap", (event) => {
-      each(event.detail.target, "[data-chart]", draw);
+      each(event.detail.target || event.target, "[data-chart]", draw);
+      listen();
       tick();
     });
     document.body.addEventListener("htmx:responseError", (event) => {

@@ -15,11 +15,10 @@ struct Asset {
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-const ASSETS: [Asset; 6] = [
+const ASSETS: [Asset; 5] = [
     Asset { name: "app.css", media: STYLE, content: include_str!("../../assets/app.css") },
     Asset { name: "app.js", media: SCRIPT, content: include_str!("../../assets/app.js") },
     Asset { name: "htmx.js", media: SCRIPT, content: include_str!("../../assets/vendor/htmx.js") },
-    Asset { name: "sse.js", media: SCRIPT, content: include_str!("../../assets/vendor/sse.js") },
     Asset { name: "uplot.js", media: SCRIPT, content: include_str!("../../assets/vendor/uplot.js") },
     Asset { name: "uplot.css", media: STYLE, content: include_str!("../../assets/vendor/uplot.css") },
 ];

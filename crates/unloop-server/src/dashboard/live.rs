@@ -76,7 +76,7 @@ async fn next(mut stream: Stream) -> Option<(Result<Event, Infallible>, Stream)>
         }
         let board = Board::new(&known, &stream.view, Some((&ranked, seq)), None);
         let Ok(text) = (BoardPart { board }).render() else { continue };
-        return Some((Ok(Event::default().event("board").data(text)), stream));
+        return Some((Ok(Event::default().event("part").data(text)), stream));
     }
 }
 

@@ -94,7 +94,9 @@ impl FromRequestParts<Shared> for Visitor {
         if is_part(&parts.headers) || parts.method != axum::http::Method::GET {
             return Err(StatusCode::UNAUTHORIZED.into_response());
         }
-        let mut to = form_urlencoded::Serializer::new(String::from("/sign-in?"));
+        let ask = String::from("/sign-in?");
+        let length = ask.len();
+        let mut to = form_urlencoded::Serializer::for_suffix(ask, length);
         to.append_pair("to", parts.uri.path_and_query().map_or("/", |path| path.as_str()));
         Err(Redirect::to(&to.finish()).into_response())
     }
