@@ -68,6 +68,18 @@ impl Posterior {
     /// # Errors
     /// If an option is unknown.
     pub fn predict_exactly(&self, presentation: &Presentation) -> Result<Option<Prediction>, IntegralError> {
+        self.predict_exactly_with(presentation, &IntegralSettings::default())
+    }
+
+    /// As [`predict_exactly`](Self::predict_exactly), with no larger grid than somebody waits for.
+    ///
+    /// # Errors
+    /// If an option is unknown.
+    pub fn predict_exactly_with(
+        &self,
+        presentation: &Presentation,
+        settings: &IntegralSettings,
+    ) -> Result<Option<Prediction>, IntegralError> {
         let option_count = self.option_count();
         if let Some(&option) = presentation.members().last().filter(|option| option.index() >= option_count) {
             return Err(IntegralError::UnknownOption { option, option_count });
@@ -88,11 +100,11 @@ impl Posterior {
             }
         };
         if potential.option_count() - 1 <= MAX_DIMENSION
-            && let Some(integral) = by_quadrature(&potential, set.len(), &shares, &IntegralSettings::default())?
+            && let Some(integral) = by_quadrature(&potential, set.len(), &shares, settings)?
         {
             return Ok(Some(Prediction { probabilities: integral.means, method: Method::Quadrature, error: integral.error }));
         }
-        by_ratio(&potential, &alpha, &set)
+        by_ratio(&potential, &alpha, &set, settings)
     }
 
     /// The joint potential of the components and unexplored options that a presentation touches, its members there and α.
@@ -159,13 +171,17 @@ impl Draws {
 }
 
 /// Ratios of integrals with and without the choice, where both are exact.
-fn by_ratio(potential: &Potential, alpha: &[f64], set: &[u32]) -> Result<Option<Prediction>, IntegralError> {
+fn by_ratio(
+    potential: &Potential,
+    alpha: &[f64],
+    set: &[u32],
+    settings: &IntegralSettings,
+) -> Result<Option<Prediction>, IntegralError> {
     // One more column, and the whole: only the dual can be small here. Where the primal is, its grid was refused already.
     if potential.columns.len() + 2 > MAX_DIMENSION + 1 || potential.option_count() <= MAX_DIMENSION + 1 {
         return Ok(None);
     }
-    let settings = IntegralSettings::default();
-    let before = ln_integral(potential, alpha, &settings)?;
+    let before = ln_integral(potential, alpha, settings)?;
     if before.method >= Method::ImportanceSampling {
         return Ok(None);
     }
@@ -176,7 +192,7 @@ fn by_ratio(potential: &Potential, alpha: &[f64], set: &[u32]) -> Result<Option<
         let mut columns: Vec<(Vec<u32>, f64)> = potential.columns.iter().map(|(set, b)| (set.to_vec(), b)).collect();
         columns.push(((0..a.len() as u32).collect(), potential.whole));
         columns.push((sorted(set), 1.0));
-        let after = ln_integral(&connected(a, columns), alpha, &settings)?;
+        let after = ln_integral(&connected(a, columns), alpha, settings)?;
         prediction.probabilities.push((after.ln_value - before.ln_value).exp());
         prediction.method = prediction.method.max(after.method);
         prediction.error = prediction.error.max(before.error + after.error);

@@ -337,6 +337,25 @@ fn propensities_are_calibrated() {
     }
 }
 
+/// Requests that leave few options do not change what is told of the others: half of the requests name one candidate, and the propensities
+/// of those between them still add up to one presentation of each option. (Counted together, that candidate had twice its share.)
+#[test]
+fn propensities_do_not_depend_on_what_others_ask_for() {
+    let mut presenter = builder(6).build().unwrap();
+    let plain = Request { size: 2, ..Request::default() };
+    let one = Request { candidates: Some(ids(&[0])), ..plain.clone() };
+    let (rounds, warm_up) = (4_000, 1_000);
+    let mut weights = [0.0; 6];
+    for round in 0..warm_up + rounds {
+        presenter.present_with(&one).unwrap();
+        for row in presenter.present_with(&plain).unwrap().options.iter().filter(|_| round >= warm_up) {
+            weights[row.option.index()] += 1.0 / (row.propensity * f64::from(rounds));
+        }
+    }
+    println!("{weights:?}");
+    assert!(weights.iter().all(|weight| (weight - 1.0).abs() < 0.1), "{weights:?}");
+}
+
 /// While the prior is learned its weights move, and options never shown stay alike: over 38 of them the inverse propensities of those shown
 /// add up to 38 a presentation. (Cut at 1 before it was divided among them, their common frequency made it 182.)
 #[test]

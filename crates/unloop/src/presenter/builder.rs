@@ -235,6 +235,7 @@ impl PresenterBuilder {
             alone: Vec::new(),
             means,
             frequencies: Frequencies::default(),
+            filtered: Frequencies::default(),
             draw: Draw::default(),
             marks: Vec::new(),
             request: 0,

@@ -81,6 +81,8 @@ pub struct Presenter {
     alone: Vec<(OptionId, f64)>,
     means: Means,
     frequencies: Frequencies,
+    /// Of requests that leave some options out, by themselves.
+    filtered: Frequencies,
     draw: Draw,
     /// Which options of the draw a request leaves, by option: the number of the last request that did.
     marks: Vec<u64>,
@@ -152,6 +154,7 @@ impl Presenter {
         self.unexplored.insert(option, self.weight(option));
         if self.unexplored.count_alike(option) == 1 {
             self.frequencies.open(self.alpha[option.index()]);
+            self.filtered.open(self.alpha[option.index()]);
         }
     }
 
@@ -184,6 +187,7 @@ impl Presenter {
             self.retired_count -= 1;
             if self.sampler.is_explored(option) {
                 self.frequencies.renew(option);
+                self.filtered.renew(option);
             } else {
                 self.insert_unexplored(option);
             }
@@ -284,8 +288,13 @@ impl Presenter {
     pub fn heap_bytes(&self) -> usize {
         let draw = 12 * self.draw.options.capacity().max(self.draw.values.capacity());
         let by_option = 8 * self.alpha.capacity() + self.retired.capacity() + 8 * self.marks.capacity();
-        let parts =
-            [self.options.heap_bytes(), self.unexplored.heap_bytes(), self.means.heap_bytes(), self.frequencies.heap_bytes()];
+        let parts = [
+            self.options.heap_bytes(),
+            self.unexplored.heap_bytes(),
+            self.means.heap_bytes(),
+            self.frequencies.heap_bytes(),
+            self.filtered.heap_bytes(),
+        ];
         size_of::<Self>()
             + parts.iter().sum::<usize>()
             + draw

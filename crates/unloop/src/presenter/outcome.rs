@@ -136,6 +136,7 @@ impl Presenter {
                 continue;
             }
             self.frequencies.adopt(option, self.alpha[option.index()]);
+            self.filtered.adopt(option, self.alpha[option.index()]);
             self.unexplored.remove(option);
             self.mass += self.weight(option);
             self.means.touch(option, self.weight(option));

@@ -1,6 +1,6 @@
 //! How probable each option was to be in a presentation.
 
-use super::belief::Whose;
+use super::belief::{Frequencies, Whose};
 use super::forming::{Drawn, Filter};
 use super::{Policy, Presenter, Propensities};
 use crate::option::OptionId;
@@ -27,7 +27,9 @@ impl Presenter {
             }
             Policy::Thompson | Policy::Anchored { .. } => {}
         }
-        self.frequencies.of_kind(places, policy);
+        // What a request leaves out says nothing of how often it is presented otherwise.
+        let is_plain = matches!(filter, Filter::All);
+        self.frequencies_of(is_plain).of_kind(places, policy);
         let expected = drawn.len() as f64 / self.active_count().max(1) as f64;
         // Others are eligible than before: what those left had of the places is now the whole.
         let left = self.share_of_what_is_left(filter, places as f64, expected);
@@ -35,21 +37,27 @@ impl Presenter {
         let mut fewest = u64::MAX;
         let whose: Vec<Whose> = drawn.iter().map(|&(_, option)| self.whose(filter, option)).collect();
         let chances = whose.iter().map(|&whose| {
-            let (chance, draws) = self.frequencies.estimate(whose, expected);
+            let (chance, draws) = self.frequencies_of(is_plain).estimate(whose, expected);
             fewest = fewest.min(draws);
             (chance * scale).min(1.0)
         });
         let chances = chances.collect();
-        self.frequencies.count(whose.into_iter());
-        if !matches!(filter, Filter::All) && scale > MOST_SCALE {
+        self.frequencies_of(is_plain).count(whose.into_iter());
+        if !is_plain && scale > MOST_SCALE {
             return self.fresh_propensities(policy, places, filter, drawn, FRESH_DRAWS);
         }
         (chances, Propensities::Running { draws: fewest.min(usize::MAX as u64) as usize })
     }
 
+    /// How often options were presented of late, by requests that leave all of them or by others.
+    fn frequencies_of(&mut self, is_plain: bool) -> &mut Frequencies {
+        if is_plain { &mut self.frequencies } else { &mut self.filtered }
+    }
+
     /// How many places the options that a request leaves took of late, on average. O(1) for each option that it names.
     fn share_of_what_is_left(&self, filter: &Filter, places: f64, expected: f64) -> f64 {
-        let share = |option: OptionId| self.frequencies.estimate(self.whose(filter, option), expected).0;
+        let frequencies = if matches!(filter, Filter::All) { &self.frequencies } else { &self.filtered };
+        let share = |option: OptionId| frequencies.estimate(self.whose(filter, option), expected).0;
         match filter {
             Filter::All => places.min(self.active_count() as f64),
             Filter::Only { named, .. } => named.iter().map(|&option| share(option)).sum(),
