@@ -21,7 +21,7 @@ pub(crate) struct At {
     url: Option<String>,
 
     /// The key for it
-    #[arg(long, value_name = "KEY", env = "UNLOOP_KEY", hide_env_values = true, requires = "url")]
+    #[arg(long, value_name = "KEY", env = "UNLOOP_KEY", hide_env_values = true)]
     key: Option<String>,
 }
 

@@ -73,6 +73,8 @@ impl Database {
     }
 
     fn open_for(&self, access: Access) -> Result<Sqlite> {
+        // One that cannot be read may name another database.
+        File::read()?;
         self.open_with(access).map_err(explained)
     }
 

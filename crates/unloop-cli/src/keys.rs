@@ -252,6 +252,8 @@ impl Secret {
     pub(crate) fn run(self) -> Result<()> {
         let SecretCommand::Rotate(Rotate { database }) = self.command;
         let path = Secrets::path_beside(database.path());
+        // Two at once would each drop what the other one made.
+        let _turn = turn(&path)?;
         let rotated = rotated(&path)?;
         rotated.write(&path).map_err(|error| failure(error.to_string(), "the folder has to be writable"))?;
         let before = rotated.count() - 1;
@@ -261,10 +263,26 @@ impl Secret {
     }
 }
 
+/// A lock beside the file of secrets, held until it is dropped.
+fn turn(path: &Path) -> Result<std::fs::File> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    let beside = path.with_file_name(name);
+    let failed = |error: std::io::Error| failure(format!("{}: {error}", beside.display()), "the folder has to be writable");
+    let file = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(&beside).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    Ok(file)
+}
+
 fn rotated(path: &Path) -> Result<Secrets> {
     let no_numbers = "the system gives no random numbers";
     let hint = "mend the file, or take it away: a new secret is made then, and open presentations are lost";
     if let Some(secrets) = Secrets::read(path).map_err(|error| failure(error.to_string(), hint))? {
+        if secrets.is_full(Timestamp::now()) {
+            let hint =
+                "wait until presentations signed by the oldest have expired, or take its line out: they cannot be answered then";
+            return Err(failure(format!("{} holds as many secrets as it may", path.display()), hint));
+        }
         return secrets.rotated(Timestamp::now()).context(no_numbers);
     }
     let hint = "name the database with --db; `unloop serve` makes the secret beside it";

@@ -103,6 +103,10 @@ fn new_catalog(text: &str) -> Result<NewCatalog, String> {
     let (name, options) = text.split_once('=').unwrap_or((text, ""));
     check_catalog_name(name).map_err(|error| error.to_string())?;
     let options: Vec<String> = options.split(',').map(str::trim).filter(|option| !option.is_empty()).map(str::to_owned).collect();
+    // Before anything is made: else a catalog without options would be left.
+    for option in &options {
+        OptionChange::plain(option).check().map_err(|error| error.to_string())?;
+    }
     Ok(NewCatalog { name: name.to_owned(), options })
 }
 
@@ -137,6 +141,14 @@ impl Serve {
         let or = |own: &[String], file: &[String]| if own.is_empty() { file.to_vec() } else { own.to_vec() };
         let of_file = file.cache.as_deref().map(bytes).transpose();
         let of_file = of_file.map_err(|problem| failure(format!("unloop.toml: cache: {problem}"), "such as cache = \"1GiB\""))?;
+        for origin in or(&self.allow_origin, &file.allow_origin) {
+            if !is_origin(&origin) {
+                return Err(failure(
+                    format!("{origin:?} is no origin of a page"),
+                    "such as https://shop.example, without a path",
+                ));
+            }
+        }
         let limit = self.request_limit.or(file.request_limit);
         if let Some(limit) = limit.filter(|&limit| !(0.1..=600.0).contains(&limit)) {
             return Err(failure(format!("a request limit of {limit} seconds"), "it is 0.1 to 600 seconds"));
@@ -180,6 +192,12 @@ impl Serve {
         drop(service);
         served.context("connections are not accepted any more")
     }
+}
+
+/// Whether a browser would send it as a page's origin.
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', ' ', '@']))
 }
 
 /// Where it is, on standard output; what to do next, for people.

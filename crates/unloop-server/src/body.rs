@@ -5,15 +5,19 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use futures_util::StreamExt;
-use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
+use crate::context::aside;
 use crate::problem::{Kind, Problem};
 
 /// Bytes of a body at most, and of one with many rows.
 pub const LARGEST: usize = 1 << 20;
 /// See [`LARGEST`].
 pub const LARGEST_BULK: usize = 8 << 20;
+/// Bytes that are read as JSON without leaving the async thread.
+const QUICKLY_READ: usize = 1 << 16;
 /// Bytes of a refused body that are read and dropped.
 const MOST_DISCARDED: usize = 16 << 20;
 
@@ -38,7 +42,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Bulk<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        parse(&body(request, LARGEST_BULK).await?).map(Self)
+        let bytes = body(request, LARGEST_BULK).await?;
+        aside(bytes.len() > QUICKLY_READ, || parse(&bytes)).map(Self)
     }
 }
 
@@ -113,7 +118,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if bytes.trim_ascii_start().starts_with(b"[") {
         // Serde would take the values of its fields in order: a form that nobody described.
         serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| Problem::new(Kind::NotJson, told(&error)))?;
-        return Err(Problem::invalid(".", "the body is an object, not an array"));
+        return Err(Problem::invalid(".", "it is an object, not an array"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
@@ -125,15 +130,40 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(parsed)
 }
 
-/// One value of JSON as a type; where it is stands before the field.
-pub(crate) fn parse_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
-    if value.is_array() {
-        return Err(Problem::invalid(".", "it is an object, not an array"));
+/// Rows of a request as they were sent, at most so many: what is more is refused before it takes memory, and each is read by itself.
+#[derive(Debug)]
+pub(crate) struct Many<const MOST: usize>(pub(crate) Vec<Box<RawValue>>);
+
+impl<'de, const MOST: usize> Deserialize<'de> for Many<MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Rows<const MOST: usize>;
+
+        impl<'de, const MOST: usize> Visitor<'de> for Rows<MOST> {
+            type Value = Vec<Box<RawValue>>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Self::Value, A::Error> {
+                let mut kept = Vec::new();
+                while let Some(row) = rows.next_element()? {
+                    if kept.len() == MOST {
+                        return Err(A::Error::custom(format_args!("at most {MOST} in one request")));
+                    }
+                    kept.push(row);
+                }
+                Ok(kept)
+            }
+        }
+
+        deserializer.deserialize_seq(Rows::<MOST>).map(Self)
     }
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let field = error.path().to_string();
-        Problem::invalid(field, error.into_inner().to_string())
-    })
+}
+
+/// One row as a type.
+pub(crate) fn parse_row<T: DeserializeOwned>(row: &RawValue) -> Result<T, Problem> {
+    parse(row.get().as_bytes())
 }
 
 /// An object as a type, for what stands inside of something else: see [`parse`] on arrays.
@@ -172,6 +202,18 @@ mod tests {
         assert_eq!(problem("nonsense").kind(), Kind::NotJson);
     }
 
+    #[test]
+    fn rows_are_counted_while_they_are_read() {
+        #[derive(Debug, Deserialize)]
+        struct Around {
+            rows: Many<2>,
+        }
+        assert_eq!(parse::<Around>(br#"{"rows":[{"a": 1}, 2]}"#).unwrap().rows.0[0].get(), r#"{"a": 1}"#);
+        let problem = parse::<Around>(br#"{"rows":[1,2,3]}"#).unwrap_err().to_json();
+        assert_eq!((problem["field"].as_str(), problem["status"].as_u64()), (Some("rows"), Some(422)), "{problem}");
+        assert_eq!(parse::<Around>(br#"{"rows":{}}"#).unwrap_err().kind(), Kind::Invalid);
+    }
+
     /// Serde takes `[[1]]` for `{"sizes":[1]}`. Nobody else does.
     #[test]
     fn an_array_is_no_object() {
@@ -183,7 +225,8 @@ mod tests {
         }
         assert_eq!(parse::<Row>(b" [[1]]").unwrap_err().to_json()["field"], ".");
         assert_eq!(parse::<Row>(b"[[1]").unwrap_err().kind(), Kind::NotJson);
-        assert_eq!(parse_value::<Row>(serde_json::json!([[1]])).unwrap_err().kind(), Kind::Invalid);
+        let row = serde_json::value::to_raw_value(&serde_json::json!([[1]])).unwrap();
+        assert_eq!(parse_row::<Row>(&row).unwrap_err().kind(), Kind::Invalid);
         assert!(parse::<Around>(br#"{"row":{"sizes":[1]}}"#).is_ok());
         assert_eq!(parse::<Around>(br#"{"row":[[1]]}"#).unwrap_err().to_json()["field"], "row");
         assert_eq!(parse::<Around>(br#"{"row":{"sizes":["x"]}}"#).unwrap_err().kind(), Kind::Invalid);

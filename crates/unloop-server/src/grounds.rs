@@ -34,7 +34,7 @@ pub(crate) struct Grounds {
 }
 
 /// What the blind counter believes of an option: Dirichlet(α + y), as if everything had always been shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BlindRow {
     pub(crate) mean: f64,
     /// The chance that it is among the best so many of a draw: that it would be presented next.
@@ -91,9 +91,12 @@ impl Grounds {
         };
         let prior = Prior::per_option(self.alpha.clone()).ok()?;
         let ranking = Ranking::new(&prior, &statistics, &settings).ok()?;
-        let mut rows = vec![BlindRow::default(); count];
-        for row in ranking.options.iter().chain(&ranking.unranked) {
-            rows[row.option.index()] = BlindRow { mean: row.mean, p_top: row.p_top };
+        // Its means have a closed form.
+        let mass = total + self.alpha.iter().sum::<f64>();
+        let mean = |(alpha, chosen): (&f64, &f64)| BlindRow { mean: (alpha + chosen) / mass, p_top: 0.0 };
+        let mut rows: Vec<BlindRow> = self.alpha.iter().zip(&self.chosen).map(mean).collect();
+        for row in &ranking.options {
+            rows[row.option.index()].p_top = row.p_top;
         }
         Some(rows)
     }

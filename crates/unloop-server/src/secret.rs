@@ -111,20 +111,26 @@ impl Secrets {
         if (1..=MOST).contains(&all.len()) { Ok(Self { all }) } else { Err(count()) }
     }
 
+    /// Whether there are so many that another one would push one out that still verifies something.
+    pub fn is_full(&self, now: Timestamp) -> bool {
+        self.still_needed(now).count() >= MOST
+    }
+
+    /// Those with which something may have been signed that has not expired.
+    fn still_needed(&self, now: Timestamp) -> impl Iterator<Item = &Secret> {
+        // Each signed until the one before it came.
+        let replaced = std::iter::once(now).chain(self.all.iter().map(|own| own.made));
+        let is_needed = move |replaced: Timestamp| now.as_second() - replaced.as_second() <= LONGEST_EXPIRY + LEEWAY;
+        self.all.iter().zip(replaced).filter(move |&(_, replaced)| is_needed(replaced)).map(|(own, _)| own)
+    }
+
     /// With a new one first, without those that were replaced so long ago that every token they signed has expired.
     ///
     /// # Errors
     /// If the system gives no random numbers.
     pub fn rotated(&self, now: Timestamp) -> Result<Self, getrandom::Error> {
-        let mut all = vec![Secret { bytes: random()?, made: now }];
-        for (i, own) in self.all.iter().enumerate() {
-            // It signed until the one before it came.
-            let replaced = if i == 0 { now } else { self.all[i - 1].made };
-            if now.as_second() - replaced.as_second() <= LONGEST_EXPIRY + LEEWAY && all.len() < MOST {
-                all.push(own.clone());
-            }
-        }
-        Ok(Self { all })
+        let first = Secret { bytes: random()?, made: now };
+        Ok(Self { all: std::iter::once(first).chain(self.still_needed(now).cloned()).take(MOST).collect() })
     }
 
     /// How many there are.

@@ -11,11 +11,14 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tokio_io_timeout::TimeoutStream;
 
 use crate::service::Service;
 
 /// After it was told to stop, requests are answered so long, and connections accepted that wait already.
 const LAST_CALL: Duration = Duration::from_millis(500);
+/// Something of an answer has to be taken in this time.
+const WRITE_LIMIT: Duration = Duration::from_secs(15);
 /// A request's head has to arrive in this time.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// Bytes of a request's head at most, about.
@@ -58,6 +61,9 @@ pub async fn serve(
         };
         // Answers are small and somebody waits for each.
         let _ = stream.set_nodelay(true);
+        // Whoever does not read their answers gives their place up.
+        let mut stream = Box::pin(TimeoutStream::new(stream));
+        stream.as_mut().set_write_timeout_pinned(Some(WRITE_LIMIT));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_LIMIT)

@@ -118,6 +118,8 @@ pub struct Service {
     pub(crate) trends: Trends,
     pub(crate) health: Health,
     pub(crate) dashboard: Dashboard,
+    /// Who sets a catalog with its options does both before the next one does.
+    pub(crate) setting: tokio::sync::Mutex<()>,
     seed: u64,
     /// Notes of presentations, to be sent together: each would wake the writer up.
     notes: Mutex<Vec<Note>>,
@@ -209,6 +211,7 @@ impl Service {
             trends: Trends::default(),
             health: Health::default(),
             dashboard: Dashboard::default(),
+            setting: tokio::sync::Mutex::default(),
             seed,
             notes: Mutex::default(),
             position,

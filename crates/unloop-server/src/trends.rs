@@ -72,6 +72,15 @@ impl Trends {
         }
     }
 
+    fn put_back(&self, catalog: CatalogId, before: HashMap<u32, Counts>) {
+        let mut counts = lock(&self.counts);
+        let own = counts.entry(catalog).or_default();
+        for (option, Counts { served, shown, chosen }) in before {
+            let now = own.entry(option).or_default();
+            *now = Counts { served: now.served + served, shown: now.shown + shown, chosen: now.chosen + chosen };
+        }
+    }
+
     /// How fast things go.
     pub(crate) fn rates(&self, catalog: CatalogId) -> Rates {
         let paces = lock(&self.paces);
@@ -125,6 +134,11 @@ impl Service {
             let Some(known) = self.registry.get().numbered(id).map(Arc::clone) else { continue };
             let time = now();
             let beliefs = self.beliefs(&known).await;
+            if beliefs.is_empty() {
+                // The first ranking of a big catalog takes longer: they are noted with the next one.
+                self.trends.put_back(id, counts);
+                continue;
+            }
             let mut noted: HashMap<u32, Counts> = counts;
             for (option, _) in beliefs.iter().take(LEADING) {
                 noted.entry(*option).or_default();

@@ -311,10 +311,17 @@ fn asked_as(own: &Own, request: &str, host: &str) -> String {
 fn a_server_answers_to_its_own_names_alone() {
     let own = with_lunch(ServerSettings { allow_hosts: vec!["unloop.example".into()], ..ServerSettings::default() });
     let port = own.address().port();
-    let good = ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "unloop.example", "Unloop.Example"];
-    for host in good.into_iter().flat_map(|host| [host.to_owned(), format!("{host}:{port}")]) {
+    let addresses = ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"];
+    let named = ["unloop.example", "Unloop.Example"];
+    let with_port = |host: &str| [host.to_owned(), format!("{host}:{port}")];
+    for host in addresses.into_iter().flat_map(with_port) {
         let answer = asked_as(&own, "GET /v1/catalogs", &format!("host: {host}\r\n"));
         assert!(answer.starts_with("HTTP/1.1 200 "), "{host}: {answer}");
+    }
+    // A name that it was given leads here from elsewhere: a proxy that says nothing of itself serves nobody without a key.
+    for host in named.into_iter().flat_map(with_port) {
+        let answer = asked_as(&own, "DELETE /v1/catalogs/lunch", &format!("host: {host}\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("urn:unloop:proxied"), "{host}: {answer}");
     }
     let bad = [
         "evil.example",

@@ -217,17 +217,21 @@ pub(crate) async fn put(
     };
     settings.check()?;
     let options = given.options.map(checked).transpose()?;
-    let expected = expected(&headers, before.as_deref())?;
-    let (id, _) = service.set_catalog(&name, &settings, expected).await?;
-    if let Some(mut options) = options {
-        let listed: HashSet<&str> = options.iter().map(|own| own.name.as_str()).collect();
-        let present = service.store.options(id).await?;
-        let left = present.into_iter().filter(|own| own.active && !listed.contains(own.name.as_str()));
-        let retired: Vec<OptionChange> =
-            left.map(|own| OptionChange { name: own.name, label: own.label, weight: own.weight, active: false }).collect();
-        options.extend(retired);
-        service.change(Change::Options { catalog: id, options, expected: None }).await?;
-    }
+    let asked = expected(&headers, before.as_deref())?;
+    let mut tries = 0;
+    let _turn = service.setting.lock().await;
+    let id = loop {
+        let set = service.set_catalog(&name, &settings, asked).await?;
+        let Some(options) = options.clone() else { break set.id };
+        // Another server's options in between would be joined with these: then all of it is set again.
+        match service.replace_options(set, options).await? {
+            Changed::Stale { .. } if asked.is_none() && tries < TRIES => tries += 1,
+            Changed::Stale { revision } => {
+                return Err(Problem::new(Kind::Stale, "read it again, and decide again").with("revision", revision));
+            }
+            _ => break set.id,
+        }
+    };
     let known = service.known(id)?;
     Ok(CatalogSent::reply(&known, if before.is_some() { StatusCode::OK } else { StatusCode::CREATED }))
 }
@@ -268,7 +272,7 @@ pub(crate) async fn patch(
         let asked = expected(&headers, Some(&known))?;
         // Merged into what was read: somebody else's change is not undone unseen. Who does not say what it is based on has it merged again.
         match service.set_catalog(&name, &settings, asked.or(Some(known.revision))).await {
-            Ok((id, _)) => return Ok(CatalogSent::reply(&*service.known(id)?, StatusCode::OK)),
+            Ok(set) => return Ok(CatalogSent::reply(&*service.known(set.id)?, StatusCode::OK)),
             Err(problem) if problem.kind() == Kind::Stale && asked.is_none() && tries < TRIES => tries += 1,
             Err(problem) => return Err(problem),
         }
@@ -305,15 +309,27 @@ pub(crate) async fn delete(
 }
 
 /// The revision that a change is based on, where it says so.
-fn expected(headers: &HeaderMap, known: Option<&Known>) -> Result<Option<u64>, Problem> {
+pub(crate) fn expected(headers: &HeaderMap, known: Option<&Known>) -> Result<Option<u64>, Problem> {
     let Some(tag) = headers.get(header::IF_MATCH).and_then(|tag| tag.to_str().ok()) else { return Ok(None) };
     match (tag.trim(), known) {
         ("*", Some(_)) => Ok(None),
-        (tag, _) => {
-            let revision = tag.trim_matches('"').parse().ok().filter(|&revision| revision > 0);
-            revision.map(Some).ok_or_else(|| Problem::new(Kind::Stale, "If-Match holds the ETag of what was read"))
+        (tags, known) => {
+            // One of several will do.
+            let read = |tag: &str| tag.trim().trim_matches('"').parse().ok().filter(|&revision| revision > 0);
+            let all: Vec<u64> = tags.split(',').filter_map(read).collect();
+            let current = known.map(|known| known.revision).filter(|revision| all.contains(revision));
+            let wanted = current.or(all.first().copied());
+            wanted.map(Some).ok_or_else(|| Problem::new(Kind::Stale, "If-Match holds the ETag of what was read"))
         }
     }
+}
+
+/// A catalog that was set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Set {
+    pub(crate) id: CatalogId,
+    /// At which it was.
+    revision: u64,
 }
 
 impl Service {
@@ -326,23 +342,33 @@ impl Service {
         Ok(changed)
     }
 
-    /// Makes or changes a catalog; its number, and whether it was new.
+    /// Makes or changes a catalog.
     pub(crate) async fn set_catalog(
         &self,
         name: &str,
         settings: &CatalogSettings,
         expected: Option<u64>,
-    ) -> Result<(CatalogId, bool), Problem> {
+    ) -> Result<Set, Problem> {
         let text = serde_json::to_string(settings).unwrap_or_default();
-        let is_new = self.registry.get().named(name).is_none();
         match self.change(Change::Catalog { name: name.to_owned(), settings: text, expected }).await? {
-            Changed::Done { catalog: Some(id), .. } => Ok((id, is_new)),
+            Changed::Done { catalog: Some(id), revision } => Ok(Set { id, revision }),
             Changed::Stale { revision } => {
                 self.registry.refresh(revision).await?;
                 Err(Problem::new(Kind::Stale, "read it again, and decide again").with("revision", revision))
             }
             _ => Err(Problem::new(Kind::NoCatalog, "it was removed meanwhile")),
         }
+    }
+
+    /// Sets the options of a catalog as it was set, and retires those that are not among them.
+    async fn replace_options(&self, set: Set, mut options: Vec<OptionChange>) -> Result<Changed, Problem> {
+        let listed: HashSet<&str> = options.iter().map(|own| own.name.as_str()).collect();
+        let present = self.store.options(set.id).await?;
+        let left = present.into_iter().filter(|own| own.active && !listed.contains(own.name.as_str()));
+        let retired: Vec<OptionChange> =
+            left.map(|own| OptionChange { name: own.name, label: own.label, weight: own.weight, active: false }).collect();
+        options.extend(retired);
+        self.change(Change::Options { catalog: set.id, options, expected: Some(set.revision) }).await
     }
 
     /// A catalog by its number, as it is now.

@@ -1,5 +1,6 @@
 //! What came of a presentation: checked, recorded once, repeated as often as it is asked for.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::Json as Reply;
@@ -80,14 +81,16 @@ pub(crate) fn outcome(
     presented: &[String],
 ) -> Result<Outcome, Problem> {
     let named = |field: &str, names: Vec<String>| {
-        if let Some(place) = names.iter().position(|name| !presented.contains(name)) {
+        let known: HashSet<&String> = presented.iter().collect();
+        if let Some(place) = names.iter().position(|name| !known.contains(name)) {
             let detail = format!("{:?} was not presented", names[place]);
             return Err(Problem::invalid(format!("{field}[{place}]"), detail));
         }
         if names.is_empty() {
             return Err(Problem::invalid(field, "nothing is named: say `\"none\": true` if nothing was chosen"));
         }
-        let ordered: Vec<String> = presented.iter().filter(|name| names.contains(name)).cloned().collect();
+        let named: HashSet<&String> = names.iter().collect();
+        let ordered: Vec<String> = presented.iter().filter(|name| named.contains(name)).cloned().collect();
         if ordered.len() == names.len() { Ok(ordered) } else { Err(Problem::invalid(field, "an option is there twice")) }
     };
     match (chosen, tied, none) {

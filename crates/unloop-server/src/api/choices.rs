@@ -7,19 +7,24 @@ use axum::extract::State;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use unloop_store::{Appended, Body, Entry, Kind as EventKind, MOST_PRESENTED, What, check_context, import_key};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::Rows;
 use super::choice::{ChoiceSent, entry, outcome};
 use super::context_of;
 use crate::access::{Access, Scope};
-use crate::body::{Bulk, Path, parse_value};
+use crate::body::{Bulk, Many, Path, parse_row};
 use crate::catalog::Known;
+use crate::context::aside;
 use crate::now;
 use crate::problem::{Kind, Problem, Sent};
 use crate::service::{Service, Shared};
 
+/// Rows that are read without leaving the async thread.
+const QUICKLY_READ: usize = 16;
 /// Rows of a request at most.
 const MOST_CHOICES: usize = 10_000;
 
@@ -29,7 +34,7 @@ const MOST_CHOICES: usize = 10_000;
 pub(crate) struct ChoicesGiven {
     /// Each is answered by itself: a bad one keeps none of the others back.
     #[schema(value_type = Vec<ChoiceRow>, max_items = 10_000)]
-    rows: Vec<Value>,
+    rows: Many<MOST_CHOICES>,
 }
 
 /// A choice from elsewhere (`id` and `presented`), or a late answer (`token`); and one of `chosen`, `tied` and `none`.
@@ -111,16 +116,24 @@ pub(crate) async fn import(
     Bulk(given): Bulk<ChoicesGiven>,
 ) -> Result<Reply<Rows<ChoiceDone>>, Problem> {
     let known = access.catalog(&service, Scope::Choose, &name)?;
-    if given.rows.len() > MOST_CHOICES {
-        return Err(Problem::invalid("rows", format!("at most {MOST_CHOICES} in one request")));
-    }
-    let mut rows: Vec<Option<ChoiceDone>> = Vec::with_capacity(given.rows.len());
+    let Many(given) = given.rows;
+    let mut rows: Vec<Option<ChoiceDone>> = Vec::with_capacity(given.len());
     let (mut entries, mut places) = (Vec::new(), Vec::new());
-    for value in given.rows {
-        let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
-        let read = parse_value::<ChoiceRow>(value).and_then(|row| service.read(&known, row));
+    let read = |row: Box<RawValue>| {
+        let parsed = parse_row::<ChoiceRow>(&row);
+        let id = parsed.as_ref().map_or_else(|_| named_in(&row), |own| own.id.clone());
+        (id, parsed.and_then(|row| service.read(&known, row)))
+    };
+    let read: Vec<(Option<String>, Result<Row, Problem>)> =
+        aside(given.len() > QUICKLY_READ, || given.into_iter().map(read).collect());
+    for (id, read) in read {
         match read {
             Ok(Row::Entry(entry)) => {
+                // What was exported from here comes back under its presentation's id: it is there already.
+                if let Some(done) = service.chosen_here(&known, &entry).await? {
+                    rows.push(Some(done));
+                    continue;
+                }
                 places.push(rows.len());
                 entries.push(entry);
                 rows.push(None);
@@ -153,6 +166,15 @@ pub(crate) async fn import(
     Ok(Reply(Rows { rows: rows.into_iter().flatten().collect(), next: None }))
 }
 
+/// What a row calls itself, though something else in it is wrong.
+fn named_in(row: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: String,
+    }
+    serde_json::from_str::<Named>(row.get()).ok().map(|own| own.id)
+}
+
 fn named(entry: &Entry) -> Option<(EventKind, String, Body)> {
     match &entry.what {
         What::Choice { id, body } => Some((EventKind::Choice, id.clone(), body.clone())),
@@ -169,6 +191,25 @@ enum Row {
 }
 
 impl Service {
+    /// What is told of a row that is the recorded outcome of a presentation of this catalog: the same choice, not another one.
+    async fn chosen_here(&self, known: &Known, entry: &Entry) -> Result<Option<ChoiceDone>, Problem> {
+        let What::Import { id, body } = &entry.what else { return Ok(None) };
+        if Uuid::try_parse(id).is_err() {
+            return Ok(None);
+        }
+        let Some(event) = self.store.find(known.id, EventKind::Choice, id.clone()).await? else { return Ok(None) };
+        let answer = match event.body {
+            None => Appended::Gone { seq: event.seq },
+            Some(first) if first == *body && event.context == entry.context => Appended::Repeated { seq: event.seq, first },
+            Some(first) => Appended::Conflict { seq: event.seq, first },
+        };
+        let answered = self.answered(known, EventKind::Choice, id.clone(), body, answer).await;
+        Ok(Some(match answered {
+            Ok(sent) => ChoiceDone::new(id.clone(), &sent),
+            Err(problem) => ChoiceDone::refused(Some(id.clone()), &problem),
+        }))
+    }
+
     fn read(&self, known: &Arc<Known>, row: ChoiceRow) -> Result<Row, Problem> {
         let ChoiceRow { id, context, presented, declinable, weight, time, token, chosen, tied, none } = row;
         if let Some(token) = token {
@@ -201,7 +242,8 @@ impl Service {
             None => now(),
             Some(text) => {
                 let parsed = text.parse::<Timestamp>();
-                parsed.map_err(|_| Problem::invalid("time", "a time is like 2026-11-16T20:19:00Z"))?.as_millisecond()
+                let refuse = |_| Problem::invalid("time", "a time is like 2026-11-16T20:19:00Z, in the years -9999 to 9999");
+                parsed.map_err(refuse)?.as_millisecond()
             }
         };
         let outcome = outcome(chosen, tied, none, &presented)?;

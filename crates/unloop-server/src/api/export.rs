@@ -70,7 +70,7 @@ pub(crate) async fn export(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let known = access.catalog(&service, Scope::Read, &name)?;
-    send(service, known.id, asked, &headers).await
+    send(service, known.id, asked, &headers, MOST_EVENTS).await
 }
 
 impl ExportAsked {
@@ -80,15 +80,16 @@ impl ExportAsked {
     }
 }
 
-/// Sends choices page by page.
+/// Sends choices page by page, at most so many.
 pub(crate) async fn send(
     service: Shared,
     catalog: CatalogId,
     asked: ExportAsked,
     headers: &HeaderMap,
+    most: usize,
 ) -> Result<Response, Problem> {
-    let limit = asked.limit.unwrap_or(MOST_EVENTS);
-    if !(1..=MOST_EVENTS).contains(&limit) {
+    let limit = asked.limit.unwrap_or(most);
+    if !(1..=most).contains(&limit) {
         return Err(Problem::invalid("limit", format!("it is 1 to {MOST_EVENTS}")));
     }
     let accepts_csv =
@@ -198,7 +199,9 @@ fn write_event(writer: &mut Writer<&mut Vec<u8>>, event: &Event) -> std::io::Res
     let kept =
         if event.kind == EventKind::Withdrawal { event.id.split_once(':').map_or(&*event.id, |(_, id)| id) } else { &event.id };
     let id = body.source.as_deref().unwrap_or(kept);
-    let named = Named { presented: &texts(&body.presented), chosen: &texts(chosen), tied: &texts(tied), count: body.weight };
+    // What takes something back is no choice: whoever adds up the rows must not count it.
+    let count = if event.kind == EventKind::Withdrawal { 0.0 } else { body.weight };
+    let named = Named { presented: &texts(&body.presented), chosen: &texts(chosen), tied: &texts(tied), count };
     let also = [
         event.seq.into(),
         event.kind.name().into(),

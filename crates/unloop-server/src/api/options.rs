@@ -4,17 +4,18 @@ use std::collections::HashMap;
 
 use axum::Json as Reply;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use unloop_store::{CatalogOption, Change, Changed, OptionChange};
 use utoipa::ToSchema;
 
-use super::catalogs::MOST_OPTIONS;
+use super::catalogs::{MOST_OPTIONS, expected};
 use super::{Paging, Rows, limit_of, number_of};
 use crate::access::{Access, Scope};
-use crate::body::{Bulk, Json, Path, Query, object, parse_value};
+use crate::body::{Bulk, Json, Many, Path, Query, object, parse_row};
 use crate::catalog::check_prior;
 use crate::problem::{Kind, Problem, Sent};
 use crate::service::Shared;
@@ -65,6 +66,11 @@ pub(crate) struct OptionRow {
 }
 
 impl OptionGiven {
+    fn name(&self) -> &str {
+        let (Self::Name(name) | Self::Whole(OptionRow { option: name, .. })) = self;
+        name
+    }
+
     /// What it is to be; what is not given stays as it was.
     pub(crate) fn change(self, before: Option<&CatalogOption>) -> OptionChange {
         let row = match self {
@@ -126,13 +132,15 @@ pub(crate) async fn put(
     State(service): State<Shared>,
     access: Access,
     Path((name, option)): Path<(String, String)>,
+    headers: HeaderMap,
     Json(given): Json<OptionPut>,
 ) -> Result<Response, Problem> {
     let known = access.catalog(&service, Scope::Admin, &name)?;
+    let expected = expected(&headers, Some(&known))?;
     let change = OptionChange { name: option.clone(), label: given.label, weight: given.prior, active: true };
     check_option(&change)?;
     let was_there = known.option(&option).is_some();
-    changed(&service.change(Change::Options { catalog: known.id, options: vec![change], expected: None }).await?)?;
+    changed(&service.change(Change::Options { catalog: known.id, options: vec![change], expected }).await?)?;
     let known = service.known(known.id)?;
     let own = known.option(&option).ok_or_else(|| Problem::new(Kind::NoOption, "it was removed meanwhile"))?;
     let status = if was_there { StatusCode::OK } else { StatusCode::CREATED };
@@ -148,18 +156,26 @@ pub(crate) async fn delete(
     State(service): State<Shared>,
     access: Access,
     Path((name, option)): Path<(String, String)>,
+    headers: HeaderMap,
 ) -> Result<Reply<OptionSent>, Problem> {
     let known = access.catalog(&service, Scope::Admin, &name)?;
+    let expected = expected(&headers, Some(&known))?;
     let own = known.option(&option).ok_or_else(|| Problem::new(Kind::NoOption, format!("there is no option {option:?}")))?;
     let mut sent = OptionSent::from(own);
     sent.active = false;
     let change = OptionChange { name: option, label: own.label.clone(), weight: own.weight, active: false };
-    changed(&service.change(Change::Options { catalog: known.id, options: vec![change], expected: None }).await?)?;
+    changed(&service.change(Change::Options { catalog: known.id, options: vec![change], expected }).await?)?;
     Ok(Reply(sent))
 }
 
 fn changed(changed: &Changed) -> Result<(), Problem> {
-    if matches!(changed, Changed::Done { .. }) { Ok(()) } else { Err(Problem::new(Kind::NoCatalog, "it was removed meanwhile")) }
+    match changed {
+        Changed::Done { .. } => Ok(()),
+        Changed::Stale { revision } => {
+            Err(Problem::new(Kind::Stale, "read it again, and decide again").with("revision", *revision))
+        }
+        _ => Err(Problem::new(Kind::NoCatalog, "it was removed meanwhile")),
+    }
 }
 
 /// Options to be added or changed.
@@ -168,7 +184,7 @@ fn changed(changed: &Changed) -> Result<(), Problem> {
 pub(crate) struct OptionsGiven {
     /// Each is done by itself: a bad one keeps none of the others back.
     #[schema(value_type = Vec<OptionGiven>, max_items = 10_000)]
-    options: Vec<Value>,
+    options: Many<MOST_OPTIONS>,
 }
 
 /// What became of an option.
@@ -193,19 +209,20 @@ pub(crate) async fn patch(
     State(service): State<Shared>,
     access: Access,
     Path(name): Path<String>,
+    headers: HeaderMap,
     Bulk(given): Bulk<OptionsGiven>,
 ) -> Result<Reply<Rows<OptionChanged>>, Problem> {
     let known = access.catalog(&service, Scope::Admin, &name)?;
-    if given.options.len() > MOST_OPTIONS {
-        return Err(Problem::invalid("options", format!("at most {MOST_OPTIONS} in one request")));
-    }
-    let mut rows = Vec::with_capacity(given.options.len());
+    let expected = expected(&headers, Some(&known))?;
+    let Many(given) = given.options;
+    let mut rows = Vec::with_capacity(given.len());
     let mut changes: HashMap<String, OptionChange> = HashMap::new();
     let mut order: Vec<String> = Vec::new();
-    for value in given.options {
-        let told = value.as_str().or_else(|| value.get("option")?.as_str()).map(str::to_owned);
-        let read = parse_value::<OptionGiven>(value).and_then(|own| {
-            let name = told.clone().unwrap_or_default();
+    for row in given {
+        let read = parse_row::<OptionGiven>(&row);
+        let told = read.as_ref().map_or_else(|_| named(&row), |own| Some(own.name().to_owned()));
+        let read = read.and_then(|own| {
+            let name = own.name().to_owned();
             // What an earlier row of the same request says of it counts.
             let earlier = changes.get(&name).map(|own| CatalogOption {
                 index: 0,
@@ -235,7 +252,16 @@ pub(crate) async fn patch(
     }
     let options: Vec<OptionChange> = order.iter().filter_map(|name| changes.remove(name)).collect();
     if !options.is_empty() {
-        changed(&service.change(Change::Options { catalog: known.id, options, expected: None }).await?)?;
+        changed(&service.change(Change::Options { catalog: known.id, options, expected }).await?)?;
     }
     Ok(Reply(Rows { rows, next: None }))
+}
+
+/// What a row calls its option, though something else in it is wrong.
+fn named(row: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        option: String,
+    }
+    serde_json::from_str::<Named>(row.get()).ok().map(|own| own.option)
 }

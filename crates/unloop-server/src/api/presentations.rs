@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{Rows, context_of};
 use crate::access::{Access, Scope};
-use crate::body::{Bulk, Json, Path, parse_value};
+use crate::body::{Bulk, Json, Many, Path, parse_row};
 use crate::catalog::{Known, MOST_SIZE, OrderName, PolicyName};
 use crate::context::{Asked, aside};
 use crate::now;
@@ -114,7 +114,7 @@ pub(crate) async fn create(
 pub(crate) struct BatchAsked {
     /// Each is answered by itself.
     #[schema(value_type = Vec<PresentationAsked>, max_items = 1000)]
-    presentations: Vec<Value>,
+    presentations: Many<MOST_BATCH>,
 }
 
 /// What became of one of them: the presentation, or a problem.
@@ -141,12 +141,10 @@ pub(crate) async fn batch(
     Bulk(asked): Bulk<BatchAsked>,
 ) -> Result<Reply<Rows<BatchRow>>, Problem> {
     let known = access.catalog(&service, Scope::Present, &name)?;
-    if asked.presentations.len() > MOST_BATCH {
-        return Err(Problem::invalid("presentations", format!("at most {MOST_BATCH} in one request")));
-    }
-    let mut rows = Vec::with_capacity(asked.presentations.len());
-    for value in asked.presentations {
-        let formed = match parse_value(value) {
+    let Many(asked) = asked.presentations;
+    let mut rows = Vec::with_capacity(asked.len());
+    for row in asked {
+        let formed = match parse_row(&row) {
             Ok(asked) => service.present(&known, asked).await,
             Err(problem) => Err(problem),
         };

@@ -1,10 +1,12 @@
 //! What is believed: the leaderboard, and chances of choices.
 
+use std::time::{Duration, Instant};
+
 use axum::Json as Reply;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use unloop::sampler::SampleSettings;
-use unloop::{OptionId, Posterior, Presentation};
+use unloop::{IntegralSettings, OptionId, Posterior, Presentation};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{context_of, limit_of, number_of};
@@ -19,6 +21,9 @@ use crate::standing::{Standing, internal};
 /// Sets of one request at most, and options of a set.
 const MOST_SETS: usize = 100;
 const MOST_MEMBERS: usize = 1_000;
+/// Points of a grid that somebody waits for, and the time in which all sets may be exact.
+const GRID: usize = 200_000;
+const EXACT_FOR: Duration = Duration::from_secs(1);
 /// Probability of the intervals.
 const LEVEL: f64 = 0.9;
 
@@ -202,8 +207,13 @@ fn predictions(standing: Option<Standing>, sets: &[Vec<String>], no_choice: bool
     let posterior = Posterior::new(&standing.prior, &standing.statistics).map_err(|error| internal(&error))?;
     let settings = SampleSettings { visits: Some(MOST_VISITS), ..SampleSettings::default() };
     let sample = posterior.sample(&settings).map_err(|error| internal(&error))?;
+    let (start, integrals) = (Instant::now(), IntegralSettings { grid: GRID, ..IntegralSettings::default() });
     let row = |set: &Presentation| {
-        let exact = posterior.predict_exactly(set).map_err(|error| internal(&error))?;
+        // Where only a large grid would be exact, draws do: somebody waits.
+        let exact = match start.elapsed() {
+            time if time > EXACT_FOR => None,
+            _ => posterior.predict_exactly_with(set, &integrals).map_err(|error| internal(&error))?,
+        };
         let intervals = sample.draws.choice_intervals(set, LEVEL).ok_or_else(|| internal(&"an option is unknown"))?;
         let means = exact.map_or_else(|| intervals.iter().map(|own| own.mean).collect(), |exact| exact.probabilities);
         let (mut options, mut none) = (Vec::new(), None);
@@ -228,11 +238,9 @@ fn members(standing: &Standing, place: usize, names: &[String], no_choice: bool)
     }
     let find = |name: &String| {
         let found = standing.names.get(name).filter(|&option| Some(option) != standing.none);
-        found.ok_or_else(|| refuse(format!("the catalog has no option {name:?}")))
+        found.ok_or_else(|| refuse(format!("the catalog has no option {name:?}, or it is retired and was never shown")))
     };
     let mut ids = names.iter().map(find).collect::<Result<Vec<OptionId>, Problem>>()?;
     ids.extend(standing.none.filter(|_| no_choice));
-    let count = ids.len();
-    let set = Presentation::new(ids).map_err(|error| refuse(error.to_string()))?;
-    if set.len() == count { Ok(set) } else { Err(refuse("an option is there twice".into())) }
+    Presentation::new(ids).map_err(|_| refuse("an option is there twice".into()))
 }

@@ -14,7 +14,7 @@ use super::fairness::Fairness;
 use super::page::{Frame, Oops, Page};
 use super::pairs::{Matrix, Prediction, has_simplex, matrix, predict};
 use super::params::Params;
-use super::session::Visitor;
+use super::session::{Visitor, is_tls};
 use crate::access::Scope;
 use crate::catalog::Known;
 use crate::problem::{Kind, Problem};
@@ -33,6 +33,7 @@ pub(super) struct CatalogPage {
     is_new: bool,
     /// Where the server is, for the lines to copy.
     address: String,
+    active: String,
     settings: String,
     figures: Figures,
     distinct: String,
@@ -107,7 +108,8 @@ pub(super) async fn show(
         frame: visitor.frame("catalogs"),
         query: view.query(),
         is_new: params.get("new") == "1",
-        address: host.unwrap_or("localhost:7878").to_owned(),
+        address: format!("{}://{}", if is_tls(&headers) { "https" } else { "http" }, host.unwrap_or("localhost:7878")),
+        active: count(known.options.iter().filter(|option| option.active).count() as f64),
         settings: format!(
             "{} shown at a time, policy {}, order {}",
             settings.size,

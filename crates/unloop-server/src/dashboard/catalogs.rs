@@ -144,7 +144,7 @@ async fn make(service: &Service, visitor: &Visitor, given: &Given) -> Result<Arc
     if service.registry.get().named(&given.name).is_some() {
         return Err(Problem::invalid("catalog", format!("there is a catalog {:?} already", given.name)));
     }
-    let (id, _) = service.set_catalog(&given.name, &settings, Some(0)).await?;
+    let id = service.set_catalog(&given.name, &settings, Some(0)).await?.id;
     service.change(Change::Options { catalog: id, options, expected: None }).await?;
     service.known(id)
 }

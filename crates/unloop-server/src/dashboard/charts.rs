@@ -174,20 +174,21 @@ fn exposure(trends: &Trends, names: &[String], numbers: &[Option<u32>]) -> Curve
 }
 
 impl Curves {
-    /// As a picture by itself; none before there are two points to draw.
-    pub(super) fn draw(&self, title: String, y_label: &str) -> Option<Picture> {
-        let begin = *self.x.first()?;
+    /// As a picture by itself, with so many of x to a unit of its axis; none before there are two points to draw.
+    pub(super) fn draw(&self, title: String, y_label: &str, x_label: &str, unit: f64) -> Option<Picture> {
+        // Times count from the first.
+        let begin = if unit > 1.0 { *self.x.first()? } else { 0.0 };
         let curve = |own: &Series| {
             let points = self.x.iter().zip(&own.values).filter_map(|(x, value)| {
                 let value = (*value)?;
-                Some(BandPoint { x: (x - begin) / 60.0, mean: value, low: value, high: value })
+                Some(BandPoint { x: (x - begin) / unit, mean: value, low: value, high: value })
             });
             Curve { name: own.name.clone(), points: points.collect() }
         };
         let curves: Vec<Curve> = self.series.iter().map(curve).filter(|curve| curve.points.len() > 1).take(MOST_PICKS).collect();
         let mut bands = Bands::new(title, curves);
-        bands.x_label = "minutes".to_owned();
-        bands.y_label = y_label.to_owned();
+        bands.x_label = x_label.into();
+        bands.y_label = y_label.into();
         bands.draw().ok()
     }
 }
@@ -216,6 +217,6 @@ mod tests {
         assert_eq!(curves.series[0].values, [Some(0.75), Some(0.0)]);
         assert_eq!(curves.series[1].values, [Some(0.4), None]);
         assert_eq!(curves.series[2].values, [Some(0.0), Some(0.25)]);
-        assert!(curves.series[3].dashed && curves.draw("t".into(), "share").is_some());
+        assert!(curves.series[3].dashed && curves.draw("t".into(), "share", "minutes", 60.0).is_some());
     }
 }

@@ -99,6 +99,7 @@ pub(super) struct ContextPageShown {
 
 /// Something that was chosen.
 struct ChoiceRow {
+    seq: u64,
     time: String,
     read: String,
     kind: &'static str,
@@ -134,6 +135,7 @@ impl ChoiceRow {
             (1..).zip(&body.presented).filter(|(_, name)| chosen.contains(name)).map(|(place, _): (u32, _)| place.to_string());
         let is_withdrawal = event.kind == EventKind::Withdrawal;
         Some(Self {
+            seq: event.seq,
             time: time(event.time),
             read: read_time(event.time),
             kind: event.kind.name(),

@@ -13,7 +13,7 @@ use super::board::View;
 use super::charts::{Chart, Curves};
 use super::fairness::Figures;
 use super::page::{Oops, missing};
-use super::pairs::{matrix_picture, pairwise_rows};
+use super::pairs::{Chance, Prediction, matrix_picture, pairwise_rows, predict};
 use super::params::Params;
 use super::session::Visitor;
 use crate::access::Scope;
@@ -130,7 +130,7 @@ pub(super) async fn of_catalog(
     let (name, form) = parse(&asked).ok_or_else(|| missing("there is no such file"))?;
     let view = View::of(&params);
     if asked == "choices.csv" {
-        return Ok(send(service, known.id, ExportAsked::csv(None), &headers).await?);
+        return Ok(send(service, known.id, ExportAsked::csv(None), &headers, usize::MAX).await?);
     }
     if asked == "simplex.svg" {
         return of_picture(&known, name, service.simplex(&known).await?);
@@ -143,7 +143,7 @@ pub(super) async fn of_catalog(
                     Chart::Best => ("Probability of being the best", "P(best)"),
                     Chart::Exposure => ("Exposure beside belief", "share"),
                 };
-                of_picture(&known, name, curves.draw(format!("{}: {title}", known.name), label))
+                of_picture(&known, name, curves.draw(format!("{}: {title}", known.name), label, "minutes", 60.0))
             }
             _ => of_table(&known, name, form, &curves.table()),
         };
@@ -161,8 +161,34 @@ pub(super) async fn of_catalog(
             });
             of_table(&known, name, form, &Table::new(&columns, rows.collect()))
         }
+        ("prediction", _) => {
+            let chances = predict(&known, &ranked, &view).ok_or_else(|| missing("tick two options or more"))?;
+            if form == Form::Svg {
+                return of_picture(&known, name, drawn(&chances));
+            }
+            let row = |own: &Chance| vec![own.name.clone().into(), own.mean.into(), own.low.into(), own.high.into()];
+            let table = Table::new(&["option", "probability", "low", "high"], chances.rows.iter().map(row).collect());
+            of_table(&known, name, form, &table)
+        }
         _ => Err(missing("there is no such file")),
     }
+}
+
+/// Chances in a set as a picture.
+fn drawn(prediction: &Prediction) -> Option<Picture> {
+    let row = |own: &Chance| ForestRow {
+        name: own.name.clone(),
+        mean: own.mean,
+        low: own.low,
+        high: own.high,
+        p_best: None,
+        unseen: false,
+    };
+    let mut forest = Forest::new("What would be chosen", prediction.rows.iter().map(row).collect::<Vec<_>>());
+    forest.legend = "chance and 90 % interval".into();
+    forest.axis_title = "chance to be chosen from these".into();
+    forest.numbered = false;
+    forest.draw().ok()
 }
 
 /// A file of a context.
@@ -178,7 +204,7 @@ pub(super) async fn of_context(
     let context = params.get("name").to_owned();
     unloop_store::check_context(&context).map_err(Problem::from)?;
     if asked == "choices.csv" {
-        return Ok(send(service, known.id, ExportAsked::csv(Some(context)), &headers).await?);
+        return Ok(send(service, known.id, ExportAsked::csv(Some(context)), &headers, usize::MAX).await?);
     }
     let (ranked, _) = super::catalog::ranking(&service, &known, Some(&context)).await?.ok_or_else(computing)?;
     match (name, form) {
@@ -252,7 +278,7 @@ fn forest(known: &Arc<Known>, ranked: &Ranked, view: &View, title: &str) -> Opti
     let mut forest = Forest::new(title, rows);
     let options = count(ranked.rows.len() as f64);
     forest.subtitle = Some(format!("{options} options, {} presentations", count(ranked.presentations)));
-    forest.legend = "posterior mean and 90 % interval".to_owned();
+    forest.legend = "posterior mean and 90 % interval".into();
     forest.reference = Some(Reference { value: 1.0 / ranked.rows.len().max(1) as f64, label: "equal share".into() });
     forest.footer = (left > 0).then(|| format!("… and {left} more"));
     // Somebody may look at options in the middle.

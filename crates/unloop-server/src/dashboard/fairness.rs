@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use unloop_plot::figures::{count, percent};
 use unloop_store::CatalogId;
 
-use super::board::View;
+use super::board::{View, in_a_moment};
 use crate::catalog::{Known, PolicyName};
 use crate::context::{Asked, aside};
 use crate::lock::lock;
@@ -26,10 +26,13 @@ const NOW_AND_THEN: f64 = 0.01;
 /// Trends of the minute that is not over are not added up yet: milliseconds.
 const MINUTE: i64 = 60_000;
 
+/// How often each option was served, by its number.
+type Served = HashMap<u32, f64>;
+
 /// How often options were served, by the trends up to a time: what is older than that does not change.
 #[derive(Default)]
 pub(super) struct ServedTotals {
-    totals: Mutex<HashMap<CatalogId, (i64, HashMap<u32, f64>)>>,
+    totals: Mutex<HashMap<CatalogId, (i64, Served)>>,
 }
 
 /// The panel.
@@ -134,9 +137,10 @@ impl Service {
         let served = self.served(known).await?;
         let next = self.next_chances(known, ranked).await?;
         let (own, top) = (Arc::clone(ranked), known.settings.size as usize);
-        // The first time it takes as long as a small ranking.
-        let blind = tokio::task::spawn_blocking(move || own.grounds.as_ref().map(|grounds| grounds.blind(top).to_vec())).await;
-        let blind = blind.ok().flatten().unwrap_or_default();
+        // The first time it takes as long as a small ranking: then the panel has it when it is asked for again.
+        let count = move || own.grounds.as_ref().map(|grounds| grounds.blind(top).to_vec());
+        let blind = in_a_moment(async move { tokio::task::spawn_blocking(count).await.ok().flatten() }).await;
+        let blind = blind.flatten().unwrap_or_default();
         let figures = ranked.rows.iter().zip(next).map(|(row, next)| {
             let grounds = ranked.grounds.as_ref();
             let place = grounds.and_then(|grounds| grounds.names.get(&row.option));
@@ -156,10 +160,10 @@ impl Service {
     }
 
     /// How often each option was served, by its number: what is noted, and what is not yet.
-    async fn served(&self, known: &Known) -> Result<HashMap<u32, f64>, Problem> {
+    async fn served(&self, known: &Known) -> Result<Served, Problem> {
         let (upto, mut totals) = {
             let all = lock(&self.dashboard.served.totals);
-            all.get(&known.id).cloned().unwrap_or((i64::MIN, HashMap::new()))
+            all.get(&known.id).cloned().unwrap_or((i64::MIN, Served::new()))
         };
         // Of minutes that are over: those that are not may still grow.
         let over = now() - 2 * MINUTE;

@@ -53,9 +53,12 @@ fn milliseconds(time: Duration) -> String {
 /// Bytes as people read them.
 fn bytes(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
-    let place = if bytes < 1.0 { 0 } else { ((bytes.log10() / 3.0).floor() as usize).min(units.len() - 1) };
+    let (mut value, mut place) = (bytes, 0);
+    while value >= 1e3 && place + 1 < units.len() {
+        (value, place) = (value / 1e3, place + 1);
+    }
     let digits = usize::from(place > 0);
-    format!("{:.digits$} {}", bytes / 1000_f64.powi(place as i32), units[place])
+    format!("{value:.digits$} {}", units[place])
 }
 
 /// Shows it.

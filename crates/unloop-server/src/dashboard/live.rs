@@ -22,12 +22,13 @@ use crate::service::{Service, Shared};
 const SECOND: Duration = Duration::from_secs(1);
 /// A ranking that takes long is asked for less often: of all the time, this part goes into it at most.
 const PART: u32 = 3;
-/// A stream ends after so many looks; the browser begins another one, and so shows its key again.
+/// A stream ends after so many looks; the browser begins another one.
 const MOST_LOOKS: u32 = 600;
 
 /// A stream: what is looked at, and what was sent last.
 struct Stream {
     service: Shared,
+    visitor: Visitor,
     catalog: String,
     id: unloop_store::CatalogId,
     view: View,
@@ -48,6 +49,7 @@ pub(super) async fn stream(
     let place = Arc::clone(&service.dashboard.streams).try_acquire_owned();
     let place = place.map_err(|_| Oops::from(Problem::new(Kind::Busy, "too many pages are open: reload this one by hand")))?;
     let stream = Stream {
+        visitor,
         catalog: name,
         id: known.id,
         view: View::of(&params),
@@ -67,6 +69,9 @@ async fn next(mut stream: Stream) -> Option<(Result<Event, Infallible>, Stream)>
             return None;
         }
         stream.looks += 1;
+        if !stream.visitor.may_stay(&stream.service) {
+            return None;
+        }
         stream.pause = SECOND;
         let known = stream.service.registry.get().named(&stream.catalog).filter(|known| known.id == stream.id).cloned()?;
         let Ok(Some((ranked, seq))) = super::catalog::ranking(&stream.service, &known, None).await else { continue };

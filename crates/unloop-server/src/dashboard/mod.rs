@@ -78,6 +78,7 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/try/{id}/choose", post(playground::choose))
         .route("/try/{id}/people", post(playground::people))
         .route("/try/{id}/chart", get(playground::chart))
+        .route("/try/{id}/chart.svg", get(playground::picture))
         .route("/health", get(health::show))
         .route("/sign-in", get(session::ask).post(session::enter))
         .route("/sign-out", post(session::leave))

@@ -102,6 +102,9 @@ pub(super) struct Chance {
     pub(super) chance: String,
     pub(super) interval: String,
     pub(super) marks: Marks,
+    pub(super) mean: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
 }
 
 /// What would be chosen from what was picked; none for fewer than two, or where draws are not kept.
@@ -115,23 +118,25 @@ pub(super) fn predict(known: &Known, ranked: &Ranked, view: &View) -> Option<Pre
     let set = Presentation::new(options).ok()?;
     let chances = grounds.draws.as_ref()?.choice_intervals(&set, LEVEL)?;
     let axis = Axis::new(1.0);
-    let mut rows: Vec<(f64, Chance)> = set
+    let mut rows: Vec<Chance> = set
         .members()
         .iter()
         .zip(chances)
         .map(|(&option, own)| {
             let name = if Some(option) == grounds.none { "nothing" } else { grounds.names.name(option).unwrap_or_default() };
-            let chance = Chance {
+            Chance {
                 name: name.to_owned(),
                 chance: percent(own.mean),
                 interval: interval(own.low, own.high),
                 marks: axis.marks(own.mean, own.low, own.high),
-            };
-            (own.mean, chance)
+                mean: own.mean,
+                low: own.low,
+                high: own.high,
+            }
         })
         .collect();
-    rows.sort_by(|x, y| y.0.total_cmp(&x.0));
-    Some(Prediction { rows: rows.into_iter().map(|(_, chance)| chance).collect() })
+    rows.sort_by(|x, y| y.mean.total_cmp(&x.mean));
+    Some(Prediction { rows })
 }
 
 /// Whether there are three options and nothing else: then their density can be drawn.

@@ -119,7 +119,7 @@ impl Scratch {
         let secrets = Secrets::fresh().map_err(|error| internal(&error))?;
         // In a box: a service holds a playground, which holds services.
         let service = Box::pin(Service::new(Arc::new(Memory::new()), secrets, None, server)).await?;
-        let (id, _) = service.set_catalog(NAME, &settings, None).await?;
+        let id = service.set_catalog(NAME, &settings, None).await?.id;
         service.change(Change::Options { catalog: id, options, expected: None }).await?;
         let progress = Progress {
             rng: ChaCha8Rng::from_seed(seed),
@@ -230,12 +230,14 @@ impl Scratch {
         let at_a_time = count.div_ceil(TICKS);
         let mut done = 0;
         while done < count && !self.service.health.is_draining() {
-            for round in done..(done + at_a_time).min(count) {
-                if self.round(&user, round).await.is_err() {
-                    done = count;
+            for _ in 0..at_a_time.min(count - done) {
+                if self.round(&user, done).await.is_err() {
+                    // There are choices enough.
+                    self.is_running.store(false, Ordering::Relaxed);
+                    return;
                 }
+                done += 1;
             }
-            done += at_a_time;
             // What cannot be noted is not drawn.
             let _ = self.note().await;
             self.used.store(now(), Ordering::Relaxed);
@@ -463,18 +465,32 @@ pub(super) async fn people(
     Ok(Redirect::to(&format!("/try/{id}")).into_response())
 }
 
-/// How far estimates were from the truth, choice by choice.
+impl Scratch {
+    /// How far estimates were from the truth, choice by choice.
+    fn course(&self) -> Curves {
+        let state = lock(&self.state);
+        let series = |name: &str, colour, value: fn(&(usize, f64, f64)) -> f64| Series {
+            name: name.to_owned(),
+            colour,
+            dashed: false,
+            values: state.course.iter().map(|own| Some(value(own))).collect(),
+        };
+        Curves {
+            x: state.course.iter().map(|&(choices, ..)| choices as f64).collect(),
+            series: vec![series("unloop", 0, |own| own.1), series("blind counter", 4, |own| own.2)],
+        }
+    }
+}
+
+/// The data of the chart.
 pub(super) async fn chart(State(service): State<Shared>, _: Visitor, Path(id): Path<String>) -> Result<Json<Curves>, Oops> {
-    let scratch = service.dashboard.playground.get(&id)?;
-    let state = lock(&scratch.state);
-    let series = |name: &str, colour, value: fn(&(usize, f64, f64)) -> f64| Series {
-        name: name.to_owned(),
-        colour,
-        dashed: false,
-        values: state.course.iter().map(|own| Some(value(own))).collect(),
-    };
-    Ok(Json(Curves {
-        x: state.course.iter().map(|&(choices, ..)| choices as f64).collect(),
-        series: vec![series("unloop", 0, |own| own.1), series("blind counter", 4, |own| own.2)],
-    }))
+    Ok(Json(service.dashboard.playground.get(&id)?.course()))
+}
+
+/// The chart as a picture.
+pub(super) async fn picture(State(service): State<Shared>, _: Visitor, Path(id): Path<String>) -> Result<Response, Oops> {
+    let course = service.dashboard.playground.get(&id)?.course();
+    let picture = course.draw("How far from the truth".into(), "distance", "choices", 1.0);
+    let picture = picture.ok_or_else(|| missing("there is nothing to draw yet"))?;
+    Ok(([(axum::http::header::CONTENT_TYPE, "image/svg+xml")], picture.into_svg()).into_response())
 }

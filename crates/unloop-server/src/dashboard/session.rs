@@ -1,6 +1,8 @@
 //! Who looks: anybody on this machine while there are no keys, else whoever signed in with an admin key.
 //!
-//! A session is a cookie: the key's id and an end, signed with the secret. It is worth nothing once the key is revoked or has expired.
+//! A session is a cookie: the key's id and an end, signed with the secret together with the key's hash. It is worth nothing once the key is revoked or has expired.
+
+use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{FromRequestParts, State};
@@ -9,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
+use unloop_store::Key;
 
 use super::page::{Frame, Oops, Page, is_part};
 use super::params::{Form, Params};
@@ -33,25 +36,30 @@ struct Session {
 }
 
 impl Session {
-    fn seal(&self, service: &Service) -> String {
+    /// What is signed: what the cookie says, and the key's hash, which it does not. Whoever has the secret alone cannot sign in.
+    fn signed(content: &[u8], key: &Key) -> Vec<u8> {
+        [content, &key.hash].concat()
+    }
+
+    fn seal(&self, service: &Service, key: &Key) -> String {
         // Into memory: nothing can fail.
         let mut bytes = postcard::to_extend(self, Vec::new()).unwrap_or_default();
-        let signature = service.keyring.get().sign(PURPOSE, &bytes);
+        let signature = service.keyring.get().sign(PURPOSE, &Self::signed(&bytes, key));
         bytes.extend_from_slice(&signature);
         BASE64URL_NOPAD.encode(&bytes)
     }
 
-    fn open(text: &str, service: &Service) -> Option<Self> {
+    /// The key that somebody signed in with, as long as that lasts.
+    fn open(text: &str, service: &Service) -> Option<Arc<Key>> {
         if text.len() > LONGEST {
             return None;
         }
         let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;
         let (content, signature) = bytes.split_last_chunk::<SIGNATURE>()?;
-        if !service.keyring.get().verify(PURPOSE, content, *signature) {
-            return None;
-        }
         let session: Self = postcard::from_bytes(content).ok()?;
-        (session.ends > now()).then_some(session)
+        let key = service.registry.get().key_called(&session.key).cloned()?;
+        let is_ours = service.keyring.get().verify(PURPOSE, &Self::signed(content, &key), *signature);
+        (is_ours && session.ends > now()).then_some(key)
     }
 }
 
@@ -63,6 +71,16 @@ pub(super) struct Visitor {
 }
 
 impl Visitor {
+    /// Whether they still may look, a while later.
+    pub(super) fn may_stay(&self, service: &Service) -> bool {
+        let all = service.registry.get();
+        match &self.access {
+            Access::Open => !all.has_keys(),
+            Access::Key(key) => matches!(Access::by(all.key_called(&key.id)), Access::Key(_)),
+            Access::Denied(_) => false,
+        }
+    }
+
     /// The frame of a page for them.
     pub(super) fn frame(&self, place: &'static str) -> Frame {
         Frame::new(place, self.signed_in)
@@ -77,8 +95,8 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
 /// What whoever asks may do, by a cookie or as everywhere.
 fn access(service: &Service, headers: &HeaderMap) -> (Access, bool) {
     match cookie(headers).and_then(|text| Session::open(text, service)) {
-        Some(session) if service.registry.get().has_keys() => (Access::by(service.registry.get().key_called(&session.key)), true),
-        _ => (Access::of(service, headers), false),
+        Some(key) => (Access::by(Some(&key)), true),
+        None => (Access::of(service, headers), false),
     }
 }
 
@@ -141,7 +159,7 @@ pub(super) async fn enter(State(service): State<Shared>, headers: HeaderMap, For
     }
     let session = Session { key: key.id.clone(), ends: now() + 1_000 * LENGTH };
     let mut response = Redirect::to(&to).into_response();
-    set(&mut response, &session.seal(&service), LENGTH, is_tls(&headers));
+    set(&mut response, &session.seal(&service, key), LENGTH, is_tls(&headers));
     Ok(response)
 }
 
@@ -161,7 +179,7 @@ fn set(response: &mut Response, value: &str, seconds: i64, tls: bool) {
 }
 
 /// Whether the proxy in front speaks TLS.
-fn is_tls(headers: &HeaderMap) -> bool {
+pub(super) fn is_tls(headers: &HeaderMap) -> bool {
     let says = |name: &str, what: &str| {
         headers.get(name).and_then(|own| own.to_str().ok()).is_some_and(|own| own.to_ascii_lowercase().contains(what))
     };

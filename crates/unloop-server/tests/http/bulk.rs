@@ -184,3 +184,42 @@ fn an_import_may_hold_options_that_the_catalog_does_not() {
     client.assert_counts("lunch", "ada", 1.0, &[("soup", 1.0, 0.0), ("tart", 1.0, 1.0)]);
     assert_eq!(client.present("lunch", &json!({ "context": "ada" })).expect(201).options().len(), 2);
 }
+
+/// A choice that was recorded here comes back under its presentation's id: it is the same one, not another.
+#[test]
+fn what_was_exported_is_there_already() {
+    let own = Own::new();
+    let client = own.client();
+    client.catalog("lunch", &["soup", "salad"]);
+    let shown = client.present("lunch", &json!({ "context": "ada" })).expect(201);
+    client.choose(&shown, &json!({ "chosen": ["soup"] })).expect(200);
+    let id = shown.body["id"].clone();
+    let row = json!({ "id": id, "context": "ada", "presented": shown.options(), "chosen": ["soup"] });
+    let told =
+        |row: &Value| client.post("/v1/catalogs/lunch/choices", &json!({ "rows": [row] })).expect(200).body["rows"][0].clone();
+    assert_eq!(told(&row)["status"], "repeated");
+    let mut other = row.clone();
+    other["chosen"] = json!(["salad"]);
+    assert_eq!(told(&other)["status"], "conflict");
+    client.delete(&format!("/v1/catalogs/lunch/choices/{}", id.as_str().unwrap())).expect(200);
+    assert_eq!(told(&row)["status"], "withdrawn");
+    client.assert_counts("lunch", "all", 0.0, &[]);
+    // What takes it back is a row of the log that counts for nothing.
+    let counts: Vec<f64> = client.exported("lunch", "").iter().map(|row| row["count"].as_f64().unwrap()).collect();
+    assert_eq!(counts, [1.0, 0.0]);
+}
+
+/// Rows are read one by one, each as strictly as a body by itself; too many are refused before they take memory.
+#[test]
+fn rows_are_read_as_strictly_as_bodies() {
+    let own = Own::new();
+    let client = own.client();
+    client.catalog("lunch", &["soup", "salad"]);
+    let twice = r#"{"rows":[{"id":"1","presented":["soup","salad"],"chosen":["soup"],"chosen":["salad"]}]}"#;
+    let told = client.send("POST", "/v1/catalogs/lunch/choices", Some(twice)).expect(200).body["rows"][0].clone();
+    assert_eq!((told["status"].as_str(), told["id"].as_str()), (Some("refused"), Some("1")), "{told}");
+    let many = format!("{{\"presentations\":[{}{{}}]}}", "{},".repeat(1_000));
+    let refused = client.send("POST", "/v1/catalogs/lunch/presentations/batch", Some(&many)).refused(422, "invalid");
+    assert_eq!(refused.body["field"], "presentations");
+    client.assert_nothing_recorded("lunch");
+}

@@ -156,3 +156,48 @@ fn a_catalog_of_ten_thousand_options_is_made_at_once() {
     assert_eq!(made.body["active"], 10_000);
     assert_eq!(client.present("lunch", &json!({ "candidates": names, "size": 100 })).expect(201).options().len(), 100);
 }
+
+/// Of several who set a catalog with its options at once, one is obeyed: nobody's options are joined with another's.
+#[test]
+fn whoever_sets_a_catalog_sets_all_of_it() {
+    let own = Own::new();
+    for round in 0..10 {
+        let set = |own: &Own, k: usize| {
+            let options: Vec<String> = (0..3).map(|i| format!("s{k}-{i}")).collect();
+            own.client().put("/v1/catalogs/lunch", &json!({ "size": k, "options": options }))
+        };
+        std::thread::scope(|scope| {
+            let own = &own;
+            for k in 1..=3 {
+                scope.spawn(move || assert!(matches!(set(own, k).status, 200 | 201)));
+            }
+        });
+        let size = own.client().get("/v1/catalogs/lunch").expect(200).body["size"].clone();
+        let rows = own.client().get("/v1/catalogs/lunch/options?limit=1000").expect(200).body["rows"].clone();
+        let active: Vec<&str> = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|row| row["active"] == true)
+            .filter_map(|row| row["option"].as_str())
+            .collect();
+        assert_eq!(active.len(), 3, "round {round}: {active:?}");
+        assert!(active.iter().all(|name| name.starts_with(&format!("s{size}-"))), "round {round}, size {size}: {active:?}");
+    }
+}
+
+#[test]
+fn options_are_changed_only_if_nobody_was_faster() {
+    let own = Own::new();
+    let client = own.client();
+    client.catalog("lunch", &["soup", "salad"]);
+    let tag = || client.get("/v1/catalogs/lunch").expect(200).headers["etag"].to_str().unwrap().to_owned();
+    let old = client.header("if-match", &tag());
+    client.put("/v1/catalogs/lunch/options/curry", &json!({})).expect(201);
+    old.put("/v1/catalogs/lunch/options/ramen", &json!({})).refused(412, "stale");
+    old.patch("/v1/catalogs/lunch/options", &json!({ "options": ["ramen"] })).refused(412, "stale");
+    old.delete("/v1/catalogs/lunch/options/soup").refused(412, "stale");
+    assert_eq!(client.get("/v1/catalogs/lunch").expect(200).body["active"], 3);
+    client.header("if-match", &tag()).put("/v1/catalogs/lunch/options/ramen", &json!({})).expect(201);
+    client.header("if-match", &format!("\"1\", {}", tag())).patch("/v1/catalogs/lunch", &json!({ "size": 2 })).expect(200);
+}
