@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{
-    Access, Appended, Body, BodyError, CatalogId, Change, Changed, Entry, Erased, Kind, Memory, Note, OptionChange, Outcome,
-    Page, PresentationNote, Selection, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store, StoreError, Trend, What, catch_up,
-    fold, load, snapshot,
+    Access, Appended, Body, BodyError, CatalogId, Change, Changed, Entry, Erased, Event, Kind, Memory, Note, OptionChange,
+    Outcome, Page, PresentationNote, Selection, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store, StoreError, Trend,
+    TrendSelection, What, catch_up, fold, load, snapshot,
 };
 
 const LUNCH: CatalogId = CatalogId(1);
