@@ -11,6 +11,7 @@
 mod access;
 mod api;
 mod app;
+mod beside;
 mod body;
 mod catalog;
 mod context;

@@ -13,6 +13,7 @@ use unloop::sampler::SampleSettings;
 use unloop_store::{CatalogId, Held};
 use utoipa::ToSchema;
 
+use crate::beside::compute;
 use crate::catalog::Known;
 use crate::context::Loaded;
 use crate::grounds::Grounds;
@@ -306,8 +307,7 @@ impl Service {
             let ranked = match service.standing(&known, context.as_deref()).await {
                 Ok((at, standing)) => {
                     let (revision, of_all) = (known.revision, context.is_none());
-                    let made = tokio::task::spawn_blocking(move || Ranked::new(standing, at, revision, top, of_all)).await;
-                    made.unwrap_or_else(|error| Err(internal(&error)))
+                    compute(move || Ranked::new(standing, at, revision, top, of_all)).await.flatten()
                 }
                 Err(problem) => Err(problem),
             };

@@ -1,4 +1,4 @@
-//! The service under load: `cargo bench -p unloop-cli --bench service [-- present choose saturation cold soak=600]`.
+//! The service under load: `cargo bench -p unloop-cli --bench service [-- present choose saturation cold pages soak=600]`.
 //!
 //! The real binary over a database on the disk of the temporary folder; requests over the loopback at a steady rate (open loop), each timed from when it was
 //! due. Client and server share the machine's cores. Without names all but `soak` are run; `soak=SECONDS` is mixed load by 10 000 contexts.
@@ -6,6 +6,7 @@
 
 mod caller;
 mod load;
+mod pages;
 #[path = "../../tests/serving/mod.rs"]
 mod server;
 mod soak;
@@ -43,6 +44,9 @@ fn main() {
     }
     if wants("cold") {
         runtime.block_on(cold());
+    }
+    if wants("pages") {
+        runtime.block_on(pages::pages());
     }
     if let Some(seconds) = asked.iter().find_map(|own| own.strip_prefix("soak=")) {
         let settings = soak::Settings { seconds: seconds.parse().expect("seconds"), ..soak::Settings::default() };

@@ -11,6 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{context_of, limit_of, number_of};
 use crate::access::{Access, Scope};
+use crate::beside::compute;
 use crate::body::{Json, Path, Query};
 use crate::now;
 use crate::problem::{Kind, Problem, Sent};
@@ -187,11 +188,11 @@ pub(crate) async fn predict(
     let turn = service.rankings.turn(standing.as_ref().map_or(0, |own| own.statistics.distinct())).await;
     let sets = asked.presented;
     let no_choice = known.settings.no_choice;
-    let rows = tokio::task::spawn_blocking(move || {
+    let rows = compute(move || {
         let _turn = turn;
         predictions(standing, &sets, no_choice)
     });
-    let rows = rows.await.unwrap_or_else(|error| Err(internal(&error)))?;
+    let rows = rows.await.flatten()?;
     Ok(Reply(PredictionsSent { rows, seq: at.seq, level: LEVEL }))
 }
 

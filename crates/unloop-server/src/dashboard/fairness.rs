@@ -8,6 +8,7 @@ use unloop_plot::figures::{count, percent};
 use unloop_store::CatalogId;
 
 use super::board::{View, in_a_moment};
+use crate::beside::compute;
 use crate::catalog::{Known, PolicyName};
 use crate::context::{Asked, aside};
 use crate::lock::lock;
@@ -139,8 +140,8 @@ impl Service {
         let (own, top) = (Arc::clone(ranked), known.settings.size as usize);
         // The first time it takes as long as a small ranking: then the panel has it when it is asked for again.
         let count = move || own.grounds.as_ref().map(|grounds| grounds.blind(top).to_vec());
-        let blind = in_a_moment(async move { tokio::task::spawn_blocking(count).await.ok().flatten() }).await;
-        let blind = blind.flatten().unwrap_or_default();
+        let blind = in_a_moment(compute(count)).await;
+        let blind = blind.and_then(Result::ok).flatten().unwrap_or_default();
         let figures = ranked.rows.iter().zip(next).map(|(row, next)| {
             let grounds = ranked.grounds.as_ref();
             let place = grounds.and_then(|grounds| grounds.names.get(&row.option));

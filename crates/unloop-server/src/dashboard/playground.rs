@@ -12,7 +12,7 @@ use std::time::Duration;
 use askama::Template;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use lru::LruCache;
 use rand::SeedableRng;
@@ -26,7 +26,7 @@ use unloop_store::{Change, Memory, OptionChange, Outcome};
 use super::board::{Axis, Marks, Tick, interval};
 use super::catalogs::pasted;
 use super::charts::{Curves, Series};
-use super::page::{Frame, Oops, Page, missing};
+use super::page::{Frame, Oops, Page, is_part, missing};
 use super::params::Form;
 use super::session::Visitor;
 use crate::api::options::check_option;
@@ -418,12 +418,20 @@ pub(super) async fn state(State(service): State<Shared>, _: Visitor, Path(id): P
     Ok(Page(TryPart { seen: Seen::new(&id, &scratch).await? }))
 }
 
+/// As it is after a form was sent: the part that its script asks for, or the page again.
+async fn answer(id: &str, scratch: &Scratch, headers: &HeaderMap) -> Result<Response, Oops> {
+    if is_part(headers) {
+        return Ok(Page(TryPart { seen: Seen::new(id, scratch).await? }).into_response());
+    }
+    Ok(Redirect::to(&format!("/try/{id}")).into_response())
+}
+
 /// Somebody picks an option.
 pub(super) async fn choose(
     State(service): State<Shared>,
     _: Visitor,
     Path(id): Path<String>,
-    headers: axum::http::HeaderMap,
+    headers: HeaderMap,
     Form(form): Form,
 ) -> Result<Response, Oops> {
     let scratch = service.dashboard.playground.get(&id)?;
@@ -439,10 +447,7 @@ pub(super) async fn choose(
         }
     }
     scratch.note().await?;
-    if super::page::is_part(&headers) {
-        return Ok(Page(TryPart { seen: Seen::new(&id, &scratch).await? }).into_response());
-    }
-    Ok(Redirect::to(&format!("/try/{id}")).into_response())
+    answer(&id, &scratch, &headers).await
 }
 
 /// Simulated people come.
@@ -450,7 +455,7 @@ pub(super) async fn people(
     State(service): State<Shared>,
     _: Visitor,
     Path(id): Path<String>,
-    headers: axum::http::HeaderMap,
+    headers: HeaderMap,
     Form(form): Form,
 ) -> Result<Response, Oops> {
     let scratch = service.dashboard.playground.get(&id)?;
@@ -459,10 +464,7 @@ pub(super) async fn people(
     if count > 0 && !scratch.is_running.swap(true, Ordering::Relaxed) {
         tokio::spawn(Arc::clone(&scratch).people(count));
     }
-    if super::page::is_part(&headers) {
-        return Ok(Page(TryPart { seen: Seen::new(&id, &scratch).await? }).into_response());
-    }
-    Ok(Redirect::to(&format!("/try/{id}")).into_response())
+    answer(&id, &scratch, &headers).await
 }
 
 impl Scratch {
@@ -492,5 +494,5 @@ pub(super) async fn picture(State(service): State<Shared>, _: Visitor, Path(id):
     let course = service.dashboard.playground.get(&id)?.course();
     let picture = course.draw("How far from the truth".into(), "distance", "choices", 1.0);
     let picture = picture.ok_or_else(|| missing("there is nothing to draw yet"))?;
-    Ok(([(axum::http::header::CONTENT_TYPE, "image/svg+xml")], picture.into_svg()).into_response())
+    Ok(([(header::CONTENT_TYPE, "image/svg+xml")], picture.into_svg()).into_response())
 }
