@@ -139,6 +139,10 @@ impl Exported {
         let Some((seq, found)) = self.0.remove(&(kind.to_owned(), said.id.clone())) else { return Ok(None) };
         let mut expected = said.row();
         expected["kind"] = json!(kind);
+        // What takes something back counts for nothing by itself.
+        if kind == "withdrawal" {
+            expected["count"] = json!(0.0);
+        }
         if found == expected { Ok(Some(seq)) } else { Err(format!("{expected} is there as {found}")) }
     }
 

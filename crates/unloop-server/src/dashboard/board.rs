@@ -302,7 +302,8 @@ mod tests {
         let view = View::of(&Params::of("q=so+up&pick=a&pick=b%26c&pick=a&rows=7&back=day"));
         assert_eq!((view.search.as_str(), &view.picks[..]), ("so up", &["a".to_owned(), "b&c".to_owned()][..]));
         assert_eq!(view.query(), "q=so+up&pick=a&pick=b%26c&rows=7&back=day");
-        assert_eq!(View::of(&Params::of("rows=99999999999")).query(), "");
+        assert_eq!(View::of(&Params::of("rows=99999999999")).query(), "rows=1000");
+        assert_eq!(View::of(&Params::of("rows=many")).query(), "");
         assert_eq!(View::of(&Params::of("rows=0")).query(), "rows=1");
     }
 }

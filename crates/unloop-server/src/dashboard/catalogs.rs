@@ -18,6 +18,7 @@ use crate::access::Scope;
 use crate::catalog::{CatalogSettings, Known};
 use crate::problem::Problem;
 use crate::service::{Service, Shared};
+use crate::standing::internal;
 
 /// Contexts that are counted; more are "more than".
 const COUNTED_CONTEXTS: usize = 1_000;
@@ -82,13 +83,18 @@ struct Given {
 async fn page(service: &Shared, visitor: &Visitor, given: Given, problem: String) -> Result<Page<Catalogs>, Oops> {
     let all = service.registry.get();
     let only = visitor.access.only();
+    // All at once: none waits for another one that is loaded for the first time.
+    let asked = all.catalogs().into_iter().filter(|known| only.is_none_or(|only| only == known.id)).map(|known| {
+        let (service, known) = (Arc::clone(service), Arc::clone(known));
+        tokio::spawn(async move {
+            let active = known.options.iter().filter(|option| option.active).count();
+            let figures = service.figures(&known).await?;
+            Ok::<Row, Problem>(Row { name: known.name.clone(), options: count(active as f64), figures })
+        })
+    });
     let mut rows = Vec::new();
-    for known in all.catalogs() {
-        if only.is_some_and(|only| only != known.id) {
-            continue;
-        }
-        let active = known.options.iter().filter(|option| option.active).count();
-        rows.push(Row { name: known.name.clone(), options: count(active as f64), figures: service.figures(known).await? });
+    for row in asked.collect::<Vec<_>>() {
+        rows.push(row.await.map_err(|error| internal(&error))??);
     }
     Ok(Page(Catalogs { frame: visitor.frame("catalogs"), rows, can_create: only.is_none(), given, problem }))
 }
