@@ -78,7 +78,7 @@ try {
     await context.close();
   }
   // For the README: what is seen first.
-  const page = await chromium.newPage({ viewport: { width: 1180, height: 860 }, deviceScaleFactor: 1 });
+  const page = await chromium.newPage({ viewport: { width: 1180, height: 980 }, deviceScaleFactor: 1 });
   await pages.catalog(page);
   await page.screenshot({ path: join(target, "dashboard.png") });
 } finally {
