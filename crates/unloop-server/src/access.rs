@@ -195,15 +195,17 @@ fn check(service: &Service, request: &Request) -> Result<(), Problem> {
     let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
     let host = host.or_else(|| headers.get(header::HOST).and_then(|host| host.to_str().ok()).map(str::to_owned));
     let Some(host) = host else { return Err(Problem::new(Kind::Host, "there is no Host header")) };
-    let has_keys = service.registry.get().has_keys();
-    if !has_keys && service.settings.answers_to(name_of(&host)) && !is_address(name_of(&host)) {
-        // Somebody meant it to be reached by a name, and so from elsewhere.
-        let detail = "whoever comes by a name that --allow-host gives needs a key: `unloop keys create` makes one";
-        return Err(Problem::new(Kind::Proxied, detail));
-    }
-    if !service.settings.answers_to(name_of(&host)) {
-        let hint = "a page elsewhere may have its name lead here; --allow-host names those that this server goes by";
-        return Err(Problem::new(Kind::Host, hint));
+    let (name, has_keys) = (name_of(&host), service.registry.get().has_keys());
+    if !is_address(name) {
+        if !service.settings.is_allowed_host(name) {
+            let hint = "a page elsewhere may have its name lead here; --allow-host names those that this server goes by";
+            return Err(Problem::new(Kind::Host, hint));
+        }
+        if !has_keys {
+            // Somebody meant it to be reached by a name, and so from elsewhere.
+            let detail = "whoever comes by a name that --allow-host gives needs a key: `unloop keys create` makes one";
+            return Err(Problem::new(Kind::Proxied, detail));
+        }
     }
     if !has_keys && PROXIED.iter().any(|name| headers.contains_key(*name)) {
         return Err(Problem::new(Kind::Proxied, "whoever is behind a proxy needs a key: `unloop keys create` makes one"));

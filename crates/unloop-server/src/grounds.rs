@@ -23,7 +23,9 @@ const BLIND_DRAWS: usize = 250;
 pub(crate) struct Grounds {
     pub(crate) names: Options,
     /// Prior weights by option.
-    pub(crate) alpha: Vec<f64>,
+    alpha: Vec<f64>,
+    /// Their sum: every option's share is asked for.
+    mass: f64,
     /// Choices by option.
     chosen: Vec<f64>,
     unranked: Vec<OptionId>,
@@ -47,6 +49,7 @@ impl Grounds {
         let count = MOST_DRAWS.min(MOST_VALUES / draws.explored().len().max(1));
         Self {
             chosen: statistics.all_chosen().to_vec(),
+            mass: alpha.iter().sum(),
             draws: (count >= LEAST_DRAWS).then(|| draws.thinned(count)),
             names,
             alpha,
@@ -64,7 +67,7 @@ impl Grounds {
 
     /// The prior's share of an option.
     pub(crate) fn prior_share(&self, option: OptionId) -> f64 {
-        self.alpha[option.index()] / self.alpha.iter().sum::<f64>()
+        self.alpha[option.index()] / self.mass
     }
 
     /// What the blind counter believes, by option; nothing where there are too many. It takes as long as a small ranking the first time.
@@ -92,7 +95,7 @@ impl Grounds {
         let prior = Prior::per_option(self.alpha.clone()).ok()?;
         let ranking = Ranking::new(&prior, &statistics, &settings).ok()?;
         // Its means have a closed form.
-        let mass = total + self.alpha.iter().sum::<f64>();
+        let mass = total + self.mass;
         let mean = |(alpha, chosen): (&f64, &f64)| BlindRow { mean: (alpha + chosen) / mass, p_top: 0.0 };
         let mut rows: Vec<BlindRow> = self.alpha.iter().zip(&self.chosen).map(mean).collect();
         for row in &ranking.options {

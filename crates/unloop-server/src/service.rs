@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use unloop_store::{Appended, CacheLimits, CatalogId, Contexts, Entry, Event, Kind as EventKind, Note, Store, StoreError, What};
 
-use crate::access::is_address;
 use crate::catalog::Registry;
 use crate::context::Loaded;
 use crate::dashboard::Dashboard;
@@ -100,9 +99,9 @@ impl ServerSettings {
         now() > expires.saturating_add(i64::try_from(self.leeway.as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// Whether it goes by a name.
-    pub(crate) fn answers_to(&self, name: &str) -> bool {
-        is_address(name) || self.allow_hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
+    /// Whether it was told that it goes by a name.
+    pub(crate) fn is_allowed_host(&self, name: &str) -> bool {
+        self.allow_hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 }
 

@@ -157,7 +157,7 @@ impl Service {
                 self.metrics.outcome("expired");
                 return Err(Problem::new(Kind::Expired, "the time to answer it is over, and nothing was recorded"));
             };
-            recorded_before(&event, token, &body)
+            recorded_before(event, token.context.as_deref(), &body)
         } else {
             self.append_choice(entry).await?
         };
@@ -214,13 +214,13 @@ pub(crate) fn entry(token: &Token, outcome: Outcome) -> Entry {
     Entry { catalog: token.catalog, context: token.context.clone(), what: What::Choice { id: token.id(), body }, time: now() }
 }
 
-fn recorded_before(event: &Event, token: &Token, body: &Body) -> Appended {
-    match &event.body {
-        None => Appended::Gone { seq: event.seq },
-        Some(first) if first == body && event.context == token.context => {
-            Appended::Repeated { seq: event.seq, first: first.clone() }
-        }
-        Some(first) => Appended::Conflict { seq: event.seq, first: first.clone() },
+/// What the log would answer to an outcome of something that is recorded already.
+pub(crate) fn recorded_before(event: Event, context: Option<&str>, body: &Body) -> Appended {
+    let Event { seq, context: own, body: first, .. } = event;
+    match first {
+        None => Appended::Gone { seq },
+        Some(first) if first == *body && own.as_deref() == context => Appended::Repeated { seq, first },
+        Some(first) => Appended::Conflict { seq, first },
     }
 }
 

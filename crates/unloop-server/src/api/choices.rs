@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::Rows;
-use super::choice::{ChoiceSent, entry, outcome};
+use super::choice::{ChoiceSent, entry, outcome, recorded_before};
 use super::context_of;
 use crate::access::{Access, Scope};
 use crate::body::{Bulk, Many, Path, parse_row};
@@ -198,11 +198,7 @@ impl Service {
             return Ok(None);
         }
         let Some(event) = self.store.find(known.id, EventKind::Choice, id.clone()).await? else { return Ok(None) };
-        let answer = match event.body {
-            None => Appended::Gone { seq: event.seq },
-            Some(first) if first == *body && event.context == entry.context => Appended::Repeated { seq: event.seq, first },
-            Some(first) => Appended::Conflict { seq: event.seq, first },
-        };
+        let answer = recorded_before(event, entry.context.as_deref(), body);
         let answered = self.answered(known, EventKind::Choice, id.clone(), body, answer).await;
         Ok(Some(match answered {
             Ok(sent) => ChoiceDone::new(id.clone(), &sent),
