@@ -15,8 +15,6 @@ pub struct Fold {
     position: u64,
     /// Events since it was last put aside.
     tail: usize,
-    /// Bytes of all names.
-    names: usize,
     /// Room for the options of a presentation.
     members: Vec<OptionId>,
 }
@@ -27,9 +25,6 @@ enum Picked<'a, N> {
     Tied(&'a [N]),
     Nothing,
 }
-
-/// Bytes that a name takes beside its own: in a list, in a table, in the heap.
-const AROUND_A_NAME: usize = 40;
 
 impl Default for Fold {
     fn default() -> Self {
@@ -64,13 +59,12 @@ pub enum Applied {
 impl Fold {
     /// Nothing yet.
     pub fn new() -> Self {
-        Self { options: Options::new(), statistics: Statistics::new(0), position: 0, tail: 0, names: 0, members: Vec::new() }
+        Self { options: Options::new(), statistics: Statistics::new(0), position: 0, tail: 0, members: Vec::new() }
     }
 
     /// Put together from parts that were checked.
     pub(crate) fn of_parts(options: Options, statistics: Statistics, position: u64) -> Self {
-        let names = options.iter().map(|(_, name)| name.len()).sum();
-        Self { options, statistics, position, tail: 0, names, members: Vec::new() }
+        Self { options, statistics, position, tail: 0, members: Vec::new() }
     }
 
     /// Names of options that were ever presented, [`NO_CHOICE`] for choosing nothing.
@@ -105,7 +99,7 @@ impl Fold {
 
     /// How much memory it takes, about.
     pub fn heap_bytes(&self) -> usize {
-        size_of::<Self>() + self.names + AROUND_A_NAME * self.options.len() + self.statistics.heap_bytes()
+        size_of::<Self>() + self.options.heap_bytes() + self.statistics.heap_bytes() + 4 * self.members.capacity()
     }
 
     /// Takes an event in that belongs to it.
@@ -183,13 +177,8 @@ impl Fold {
         adds: bool,
         with: &mut dyn FnMut(Part<'_>),
     ) -> Result<(), String> {
-        let Self { options, statistics, names: bytes, members, .. } = self;
-        let mut intern = |name: &str| {
-            let before = options.len();
-            let option = options.intern(name).map_err(|error| error.to_string())?;
-            *bytes += (options.len() - before) * name.len();
-            Ok::<OptionId, String>(option)
-        };
+        let Self { options, statistics, members, .. } = self;
+        let mut intern = |name: &str| options.intern(name).map_err(|error| error.to_string());
         members.clear();
         for name in presented {
             members.push(intern(name.as_ref())?);

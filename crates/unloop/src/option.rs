@@ -124,9 +124,24 @@ pub struct Options {
 
 #[derive(Clone, Default)]
 struct Table {
-    names: Vec<Box<str>>,
-    /// Positions in `names`, found by the hash of the name.
+    /// Names end to end, and where each ends: a context of a service has its own, and a piece of the heap for each would take three times as much.
+    text: String,
+    ends: Vec<u32>,
+    /// Numbers of names, found by the hash of the name.
     index: HashTable<u32>,
+}
+
+impl Table {
+    fn name(&self, number: usize) -> Option<&str> {
+        named(&self.text, &self.ends, number)
+    }
+}
+
+/// The name of a number, if there is one.
+fn named<'a>(text: &'a str, ends: &[u32], number: usize) -> Option<&'a str> {
+    let end = *ends.get(number)?;
+    let start = number.checked_sub(1).map_or(0, |before| ends[before]);
+    text.get(start as usize..end as usize)
 }
 
 impl Options {
@@ -157,13 +172,14 @@ impl Options {
         }
         check_name(name)?;
         // The last index stays free, so that a number of options fits u32 too.
-        let id = match u32::try_from(self.len()) {
-            Ok(id) if id < u32::MAX => id,
-            _ => return Err(OptionError::TooMany { count: self.len() }),
-        };
-        let Table { names, index } = Arc::make_mut(&mut self.table);
-        names.push(name.into());
-        index.insert_unique(hash(name.as_bytes()), id, |&id| hash(names[id as usize].as_bytes()));
+        let id = u32::try_from(self.len()).ok().filter(|&id| id < u32::MAX);
+        let end = u32::try_from(self.table.text.len() + name.len()).ok();
+        let (Some(id), Some(end)) = (id, end) else { return Err(OptionError::TooMany { count: self.len() }) };
+        let Table { text, ends, index } = Arc::make_mut(&mut self.table);
+        text.push_str(name);
+        ends.push(end);
+        let hash_of = |&id: &u32| named(text, ends, id as usize).map_or(0, |name| hash(name.as_bytes()));
+        index.insert_unique(hash(name.as_bytes()), id, hash_of);
         Ok(OptionId(id))
     }
 
@@ -182,23 +198,24 @@ impl Options {
 
     /// As [`get`](Self::get), for bytes of a file that nobody has checked yet to be text.
     pub fn get_bytes(&self, name: &[u8]) -> Option<OptionId> {
-        let Table { names, index } = &*self.table;
-        index.find(hash(name), |&id| names[id as usize].as_bytes() == name).map(|&id| OptionId(id))
+        let table = &*self.table;
+        let is_it = |&id: &u32| table.name(id as usize).is_some_and(|own| own.as_bytes() == name);
+        table.index.find(hash(name), is_it).map(|&id| OptionId(id))
     }
 
     /// Name of an option.
     pub fn name(&self, id: OptionId) -> Option<&str> {
-        self.table.names.get(id.index()).map(|name| &**name)
+        self.table.name(id.index())
     }
 
     /// Number of options: K in the formulas.
     pub fn len(&self) -> usize {
-        self.table.names.len()
+        self.table.ends.len()
     }
 
     /// Whether there are no options.
     pub fn is_empty(&self) -> bool {
-        self.table.names.is_empty()
+        self.table.ends.is_empty()
     }
 
     /// Bytes on the heap that no clone shares.
@@ -206,26 +223,26 @@ impl Options {
         if Arc::strong_count(&self.table) > 1 {
             return 0;
         }
-        let Table { names, index } = &*self.table;
-        let text: usize = names.iter().map(|name| name.len().next_multiple_of(16)).sum();
-        size_of::<Table>() + text + 16 * names.capacity() + index.allocation_size()
+        let Table { text, ends, index } = &*self.table;
+        // Two counts of owners beside the table.
+        16 + size_of::<Table>() + text.capacity() + 4 * ends.capacity() + index.allocation_size()
     }
 
     /// Names with their indices, in order of index.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (OptionId, &str)> {
-        self.table.names.iter().enumerate().map(|(k, name)| (OptionId(k as u32), &**name))
+        (0..self.len()).map(|k| (OptionId(k as u32), self.table.name(k).unwrap_or_default()))
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.table.names).finish()
+        f.debug_list().entries(self.iter().map(|(_, name)| name)).finish()
     }
 }
 
 impl PartialEq for Options {
     fn eq(&self, other: &Self) -> bool {
-        self.table.names == other.table.names
+        self.table.text == other.table.text && self.table.ends == other.table.ends
     }
 }
 

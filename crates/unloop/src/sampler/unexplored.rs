@@ -45,6 +45,9 @@ impl Unexplored {
         for (option, alpha) in options {
             unexplored.insert(option, alpha);
         }
+        // A service keeps one or two for each context: no room for options that seldom come.
+        unexplored.at.shrink_to_fit();
+        unexplored.groups.iter_mut().for_each(|group| group.options.shrink_to_fit());
         unexplored
     }
 

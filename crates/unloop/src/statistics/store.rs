@@ -1,13 +1,15 @@
 //! Distinct presentations in a compact layout.
 //!
 //! Entries live in blocks of up to 2¹⁶: sorted `u32` members in one buffer, offsets into it, counts. Blocks bound the slack of
-//! growing buffers to the last one and are the units of parallel work. The hash index is a table of `u32` slots with open
+//! growing buffers to the last one and are the units of parallel work. Members never change, so copies of a store share them: a
+//! copy takes 8 bytes of counts and some 7 of slots for each presentation, whatever their sizes. The hash index is a table of `u32` slots with open
 //! addressing. A table of 2ᵏ slots needs k bits for an entry; the other 32 − k bits of a slot hold a tag of the hash, so that
 //! nearly every probe of a foreign entry is refused without touching its members. hashbrown's table costs a tag byte more for
 //! each slot, which at 10⁷ presentations of 10 options (1.68 slots each) would pass 60 bytes for each; here they take 59.0
 //! (`cargo bench -p unloop --bench targets`).
 
 use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
@@ -51,61 +53,87 @@ impl Entry {
 /// Up to 2¹⁶ distinct presentations and their counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
+    /// Shared by copies, until one of them adds to it.
+    sets: Arc<Sets>,
+    counts: Vec<f64>,
+}
+
+/// Members of presentations, end to end.
+#[derive(Clone, Debug)]
+struct Sets {
     /// Place of the first member of each entry, and the end.
     offsets: Vec<u32>,
     members: Vec<OptionId>,
-    counts: Vec<f64>,
 }
 
 impl Block {
     fn new() -> Self {
-        Self { offsets: vec![0], members: Vec::new(), counts: Vec::new() }
+        Self { sets: Arc::new(Sets { offsets: vec![0], members: Vec::new() }), counts: Vec::new() }
     }
 
     /// An empty block with room for as much as a full one holds: growing buffers step by step moves them through memory.
     fn with_room(room: Room) -> Self {
         let mut offsets = Vec::with_capacity(room.entries + 1);
         offsets.push(0);
-        Self { offsets, members: Vec::with_capacity(room.members), counts: Vec::with_capacity(room.entries) }
+        let sets = Arc::new(Sets { offsets, members: Vec::with_capacity(room.members) });
+        Self { sets, counts: Vec::with_capacity(room.entries) }
     }
 
     fn room(&self) -> Room {
-        Room { entries: self.counts.len(), members: self.members.len() }
+        Room { entries: self.counts.len(), members: self.sets.members.len() }
+    }
+
+    /// One more entry, with a count of zero.
+    fn push(&mut self, members: &[OptionId]) {
+        let sets = Arc::make_mut(&mut self.sets);
+        sets.members.extend_from_slice(members);
+        sets.offsets.push(sets.members.len() as u32);
+        self.counts.push(0.0);
     }
 
     /// As [`with_room`](Self::with_room), with every page written once: the first touch of fresh memory is slow, and another
     /// thread may have the time.
     pub(crate) fn touched(room: Room) -> Self {
         let mut block = Self::with_room(room);
-        block.offsets.resize(room.entries + 1, 0);
-        block.offsets.truncate(1);
-        block.members.resize(room.members, OptionId::default());
-        block.members.clear();
+        let sets = Arc::make_mut(&mut block.sets);
+        sets.offsets.resize(room.entries + 1, 0);
+        sets.offsets.truncate(1);
+        sets.members.resize(room.members, OptionId::default());
+        sets.members.clear();
         block.counts.resize(room.entries, 0.0);
         block.counts.clear();
         block
     }
 
     fn is_full_for(&self, size: usize) -> bool {
-        self.counts.len() == BLOCK_ENTRIES || (!self.members.is_empty() && self.members.len() + size > BLOCK_MEMBERS)
+        let held = self.sets.members.len();
+        self.counts.len() == BLOCK_ENTRIES || (held > 0 && held + size > BLOCK_MEMBERS)
     }
 
     fn members(&self, place: usize) -> &[OptionId] {
-        &self.members[self.offsets[place] as usize..self.offsets[place + 1] as usize]
+        let Sets { offsets, members } = &*self.sets;
+        &members[offsets[place] as usize..offsets[place + 1] as usize]
     }
 
     /// Entries in order of first recording, those with a count of zero too.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[OptionId], f64)> {
-        self.offsets.windows(2).zip(&self.counts).map(|(ends, &count)| (&self.members[ends[0] as usize..ends[1] as usize], count))
+        let Sets { offsets, members } = &*self.sets;
+        offsets.windows(2).zip(&self.counts).map(|(ends, &count)| (&members[ends[0] as usize..ends[1] as usize], count))
     }
 
+    /// Those that copies share, too.
     fn heap_bytes(&self) -> usize {
-        4 * self.offsets.capacity() + 4 * self.members.capacity() + 8 * self.counts.capacity()
+        let Sets { offsets, members } = &*self.sets;
+        // Two counts of owners beside the sets.
+        16 + size_of::<Sets>() + 4 * offsets.capacity() + 4 * members.capacity() + 8 * self.counts.capacity()
     }
 
     fn shrink(&mut self) {
-        self.offsets.shrink_to_fit();
-        self.members.shrink_to_fit();
+        // What a copy shares is left as it is.
+        if let Some(sets) = Arc::get_mut(&mut self.sets) {
+            sets.offsets.shrink_to_fit();
+            sets.members.shrink_to_fit();
+        }
         self.counts.shrink_to_fit();
     }
 }
@@ -224,9 +252,7 @@ impl Store {
         let block = self.blocks.len() - 1;
         let last = &mut self.blocks[block];
         let entry = Entry::new(block, last.counts.len());
-        last.members.extend_from_slice(members);
-        last.offsets.push(last.members.len() as u32);
-        last.counts.push(0.0);
+        last.push(members);
         self.entries += 1;
         let bits = 64 - (u64::from(entry.0) + 1).leading_zeros();
         if bits > self.slot_bits {
@@ -250,7 +276,8 @@ impl Store {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        4 * self.slots.capacity() + self.blocks.iter().chain(&self.spare).map(Block::heap_bytes).sum::<usize>()
+        let blocks: usize = self.blocks.iter().chain(&self.spare).map(Block::heap_bytes).sum();
+        4 * self.slots.capacity() + size_of::<Block>() * self.blocks.capacity() + blocks
     }
 
     pub(crate) fn shrink_to_fit(&mut self) {
