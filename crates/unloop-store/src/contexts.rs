@@ -4,19 +4,24 @@
 //! above its own position; a context that is not here is loaded from its snapshot and what came after. What is used least goes first,
 //! and is put aside before it does.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
 use crate::error::StoreError;
-use crate::event::{CatalogId, Event, Kind};
+use crate::event::{Body, CatalogId, Event, Kind};
 use crate::fold::{Applied, Fold};
 use crate::replay::{catch_up, load};
 use crate::{Selection, Snapshot, SnapshotKey, Store};
 
 /// Events read at a time.
 const PAGE: usize = 1_000;
+/// Events taken in at a time, before others have their turn.
+const TURN: usize = 32;
+/// Events kept after they were taken in, and bytes of them: a context that was being loaded meanwhile has them from here.
+const RECENT: usize = 1_024;
+const RECENT_BYTES: usize = 1 << 20;
 /// Events since its last snapshot that a context has at least before it is put aside again: with more it takes too long to load.
 pub const LEAST_TAIL: usize = 256;
 /// Snapshots written at a time.
@@ -97,10 +102,8 @@ pub struct Contexts<H: Held = Fold> {
     store: Arc<dyn Store>,
     limits: CacheLimits,
     cache: Mutex<Cache<H>>,
-    /// Up to where the log was taken in. Held while events are, and while a context joins: it misses none.
-    position: tokio::sync::Mutex<u64>,
-    /// Events that were appended here and are not taken in, by their positions.
-    offered: Mutex<BTreeMap<u64, Event>>,
+    /// Held while events are taken in, and while a context joins: it misses none. Never while something is read.
+    taken: Mutex<Taken>,
     /// The last erasure of each catalog that was taken in.
     erasures: Mutex<HashMap<CatalogId, u64>>,
     /// What somebody is loading already.
@@ -110,8 +113,60 @@ pub struct Contexts<H: Held = Fold> {
 struct Cache<H> {
     slots: LruCache<Place, Slot<H>>,
     bytes: usize,
-    /// Folds to be put aside.
-    aside: HashMap<SnapshotKey, Snapshot>,
+    /// Folds to be put aside. To make bytes of them takes long: nobody waits for that here.
+    aside: HashMap<SnapshotKey, Fold>,
+}
+
+/// The part of the log that was taken in.
+struct Taken {
+    /// Its end.
+    position: u64,
+    /// Events that were appended here and are not taken in, by their positions.
+    offered: BTreeMap<u64, Event>,
+    /// The last of those that were, without holes; and their bytes, about.
+    recent: VecDeque<Event>,
+    recent_bytes: usize,
+}
+
+impl Taken {
+    fn new(position: u64) -> Self {
+        Self { position, offered: BTreeMap::new(), recent: VecDeque::new(), recent_bytes: 0 }
+    }
+
+    /// The next event was taken in.
+    fn push(&mut self, event: Event) {
+        self.position = event.seq;
+        self.recent_bytes += bytes_of(&event);
+        self.recent.push_back(event);
+        while self.recent.len() > RECENT || self.recent_bytes > RECENT_BYTES {
+            let Some(oldest) = self.recent.pop_front() else { break };
+            self.recent_bytes -= bytes_of(&oldest);
+        }
+    }
+
+    /// Brings a fold of a place up to here; false where it takes more than is remembered.
+    fn bring(&self, fold: &mut Fold, (catalog, context): &Place) -> Result<bool, StoreError> {
+        if fold.position() >= self.position {
+            return Ok(true);
+        }
+        let missing = (self.position - fold.position()) as usize;
+        let Some(start) = self.recent.len().checked_sub(missing) else { return Ok(false) };
+        let of_it = || self.recent.range(start..).filter(|event| event.catalog == *catalog);
+        if of_it().any(|event| event.kind == Kind::Erasure) {
+            return Ok(false);
+        }
+        for event in of_it().filter(|event| context.is_none() || event.context == *context) {
+            fold.apply(event)?;
+        }
+        fold.advance(self.position);
+        Ok(true)
+    }
+}
+
+/// Bytes that an event takes, about.
+fn bytes_of(event: &Event) -> usize {
+    let names = |body: &Body| body.presented.iter().map(|name| 2 * size_of::<String>() + 2 * name.len()).sum::<usize>();
+    size_of::<Event>() + event.body.as_ref().map_or(0, names)
 }
 
 struct Slot<H> {
@@ -126,14 +181,13 @@ impl<H: Held> Contexts<H> {
     /// # Errors
     /// If the store cannot be read.
     pub async fn new(store: Arc<dyn Store>, limits: CacheLimits) -> Result<Self, StoreError> {
-        let position = tokio::sync::Mutex::new(store.head().await?.seq);
+        let taken = Mutex::new(Taken::new(store.head().await?.seq));
         let cache = Mutex::new(Cache { slots: LruCache::unbounded(), bytes: 0, aside: HashMap::new() });
         Ok(Self {
             store,
             limits,
             cache,
-            position,
-            offered: Mutex::default(),
+            taken,
             erasures: Mutex::default(),
             loading: Mutex::new(HashMap::new()),
         })
@@ -169,19 +223,27 @@ impl<H: Held> Contexts<H> {
     /// # Errors
     /// If the log cannot be read, or an event not be counted.
     pub async fn follow(&self, at_least: u64) -> Result<u64, StoreError> {
-        let mut position = self.position.lock().await;
-        // Whoever waited for another one that did it already.
-        if at_least > 0 && *position >= at_least {
-            return Ok(*position);
-        }
         loop {
-            let events = self.store.read(Selection { after: *position, limit: PAGE, ..Selection::default() }).await?;
-            for event in &events {
-                self.take_in(event)?;
-                *position = event.seq;
+            let after = lock(&self.taken).position;
+            // Somebody else did it already.
+            if at_least > 0 && after >= at_least {
+                return Ok(after);
             }
-            if events.len() < PAGE {
-                return Ok(*position);
+            let events = self.store.read(Selection { after, limit: PAGE, ..Selection::default() }).await?;
+            let is_end = events.len() < PAGE;
+            let mut events = events.into_iter().peekable();
+            while events.peek().is_some() {
+                let mut taken = lock(&self.taken);
+                for event in events.by_ref().take(TURN) {
+                    // Some may have been offered meanwhile.
+                    if event.seq > taken.position {
+                        self.take_in(&event)?;
+                        taken.push(event);
+                    }
+                }
+            }
+            if is_end {
+                return self.take_offered(&mut lock(&self.taken));
             }
         }
     }
@@ -191,28 +253,28 @@ impl<H: Held> Contexts<H> {
     ///
     /// # Errors
     /// If it cannot be counted.
-    pub async fn offer(&self, event: Event) -> Result<u64, StoreError> {
-        {
-            let mut offered = lock(&self.offered);
-            // More wait only if somebody else appends much: then the log is read.
-            if offered.len() < PAGE {
-                offered.insert(event.seq, event);
+    pub fn offer(&self, event: Event) -> Result<u64, StoreError> {
+        let mut taken = lock(&self.taken);
+        // More wait only if somebody else appends much: then the log is read.
+        if event.seq > taken.position && taken.offered.len() < PAGE {
+            taken.offered.insert(event.seq, event);
+        }
+        self.take_offered(&mut taken)
+    }
+
+    /// Takes in what was offered, as far as nothing before it is missing.
+    fn take_offered(&self, taken: &mut Taken) -> Result<u64, StoreError> {
+        while let Some(first) = taken.offered.first_entry() {
+            if *first.key() > taken.position + 1 {
+                break;
+            }
+            let event = first.remove();
+            if event.seq > taken.position {
+                self.take_in(&event)?;
+                taken.push(event);
             }
         }
-        let mut position = self.position.lock().await;
-        loop {
-            let next = {
-                let mut offered = lock(&self.offered);
-                while offered.first_key_value().is_some_and(|(&seq, _)| seq <= *position) {
-                    offered.pop_first();
-                }
-                let is_next = offered.first_key_value().is_some_and(|(&seq, _)| seq == *position + 1);
-                if is_next { offered.pop_first() } else { None }
-            };
-            let Some((seq, event)) = next else { return Ok(*position) };
-            self.take_in(&event)?;
-            *position = seq;
-        }
+        Ok(taken.position)
     }
 
     /// Writes what is to be put aside: contexts with a long tail, and those that had to go.
@@ -220,14 +282,18 @@ impl<H: Held> Contexts<H> {
     /// # Errors
     /// If it cannot be written. Nothing is lost then but time: the log has it all.
     pub async fn put_aside(&self) -> Result<usize, StoreError> {
-        let mut all: Vec<(SnapshotKey, Snapshot)> = lock(&self.cache).aside.drain().collect();
+        let all = self.to_be_put_aside();
         let count = all.len();
-        while !all.is_empty() {
-            let rest = all.split_off(all.len().min(TOGETHER));
-            self.store.put_snapshots(all).await?;
-            all = rest;
+        for together in all.chunks(TOGETHER) {
+            let snapshots = together.iter().map(|(key, fold)| (key.clone(), Snapshot::of(fold))).collect();
+            self.store.put_snapshots(snapshots).await?;
         }
         Ok(count)
+    }
+
+    /// What [`put_aside`](Self::put_aside) would write, for whoever has a thread to make bytes of it: of many presentations that takes long.
+    pub fn to_be_put_aside(&self) -> Vec<(SnapshotKey, Fold)> {
+        lock(&self.cache).aside.drain().collect()
     }
 
     /// Puts everything aside that is not yet: at the end.
@@ -287,18 +353,22 @@ impl<H: Held> Contexts<H> {
     async fn load(&self, place: &Place) -> Result<Arc<Mutex<H>>, StoreError> {
         let (catalog, context) = place;
         let mut fold = load(&*self.store, *catalog, context.as_deref()).await?;
-        let position = self.position.lock().await;
-        // What came meanwhile, and others have taken in already.
-        while fold.position() < *position {
+        let (held, distinct) = loop {
+            {
+                let taken = lock(&self.taken);
+                // What came meanwhile, and others have taken in already.
+                if taken.bring(&mut fold, place)? {
+                    let held = H::new(fold);
+                    let (bytes, distinct) = (held.bytes(), held.fold().statistics().distinct());
+                    let held = Arc::new(Mutex::new(held));
+                    let mut cache = lock(&self.cache);
+                    cache.bytes += bytes;
+                    cache.slots.put(place.clone(), Slot { held: Arc::clone(&held), bytes });
+                    break (held, distinct);
+                }
+            }
             catch_up(&*self.store, *catalog, context.as_deref(), &mut fold).await?;
-        }
-        let held = H::new(fold);
-        let (bytes, distinct) = (held.bytes(), held.fold().statistics().distinct());
-        let held = Arc::new(Mutex::new(held));
-        let mut cache = lock(&self.cache);
-        cache.bytes += bytes;
-        cache.slots.put(place.clone(), Slot { held: Arc::clone(&held), bytes });
-        drop((cache, position));
+        };
         // What took long to load, such as after an import, is loaded from a snapshot the next time.
         self.keep(place, &held, tail_bound(distinct));
         Ok(held)
@@ -339,10 +409,10 @@ impl<H: Held> Contexts<H> {
     fn keep(&self, place: &Place, held: &Mutex<H>, tail: usize) {
         let mut own = lock(held);
         if own.fold().tail() >= tail {
-            let snapshot = Snapshot::of(own.fold());
+            let fold = own.fold().clone();
             own.fold_mut().was_put_aside();
             drop(own);
-            lock(&self.cache).aside.insert(SnapshotKey::new(place.0, place.1.as_deref()), snapshot);
+            lock(&self.cache).aside.insert(SnapshotKey::new(place.0, place.1.as_deref()), fold);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::fold::Fold;
 use crate::note::{HOUR, KEEP_MINUTES, KEEP_PRESENTATIONS, Note, PresentationNote, Pruned, Trend, TrendSelection, Trends};
 use crate::replay::{Folding, Moment, replay};
 use crate::settings::{Catalog, CatalogOption, Change, Changed, Key, Settings};
-use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store};
+use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, Then};
 
 /// A store in memory.
 #[derive(Debug, Default)]
@@ -224,13 +224,19 @@ fn ready<'a, T: Send + 'a>(value: Result<T, StoreError>) -> Answer<'a, T> {
 }
 
 impl Store for Memory {
-    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
+    fn append_then(&self, entries: Vec<Entry>, then: Then) -> Answer<'_, Vec<Appended>> {
         let prepared = match decide::prepare(entries) {
             Ok(prepared) => prepared,
             Err(error) => return ready(Err(error)),
         };
         let mut state = self.lock();
-        ready(prepared.iter().map(|entry| decide::append(&mut *state, entry)).collect())
+        let answers: Result<Vec<Appended>, StoreError> =
+            prepared.iter().map(|entry| decide::append(&mut *state, entry)).collect();
+        // While nobody else appends: they are told in order.
+        if let Ok(answers) = &answers {
+            then(answers);
+        }
+        ready(answers)
     }
 
     fn head(&self) -> Answer<'_, Head> {

@@ -199,11 +199,11 @@ fn what_is_offered_is_taken_in_once_and_in_order() {
         let entries: Vec<Entry> = (0..4).map(|i| choice("ada", format!("{i}"))).collect();
         store.append(entries).await.unwrap();
         let events = store.read(Selection { limit: 10, ..Selection::default() }).await.unwrap();
-        assert_eq!(cache.offer(events[2].clone()).await.unwrap(), 0);
-        assert_eq!(cache.offer(events[0].clone()).await.unwrap(), 1);
+        assert_eq!(cache.offer(events[2].clone()).unwrap(), 0);
+        assert_eq!(cache.offer(events[0].clone()).unwrap(), 1);
         assert_eq!(total(&cache).await, 1.0);
-        assert_eq!(cache.offer(events[1].clone()).await.unwrap(), 3);
-        assert_eq!(cache.offer(events[1].clone()).await.unwrap(), 3);
+        assert_eq!(cache.offer(events[1].clone()).unwrap(), 3);
+        assert_eq!(cache.offer(events[1].clone()).unwrap(), 3);
         assert_eq!(total(&cache).await, 3.0);
         // Somebody else's is read from the log.
         assert_eq!(cache.follow(0).await.unwrap(), 4);

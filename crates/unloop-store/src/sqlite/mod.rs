@@ -28,7 +28,7 @@ use crate::fold::Fold;
 use crate::note::{MOST_NOTES, Note, PresentationNote, Pruned, TrendSelection, Trends};
 use crate::replay::{Folding, replay};
 use crate::settings::{CatalogOption, Change, Changed, Settings};
-use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, decide};
+use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, Then, decide};
 use transaction::Log;
 use writing::{Emptied, Flushed, Job, Message, Work, Writer};
 
@@ -220,22 +220,32 @@ impl Drop for Sqlite {
     fn drop(&mut self) {
         // Without senders the threads end, after what waits is done. The writer last: whoever closes last copies the write-ahead log into the
         // database, and two that close at once leave it to each other.
+        // What is done with answers may hold the last of whoever owns this: a thread does not wait for itself.
+        let join = |thread: JoinHandle<()>| {
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        };
         drop(self.reader.take());
-        self.readers.drain(..).for_each(|thread| drop(thread.join()));
+        self.readers.drain(..).for_each(join);
         drop(self.writer.take());
-        let _ = self.writing.take().map(JoinHandle::join);
+        self.writing.take().into_iter().for_each(join);
     }
 }
 
 impl Store for Sqlite {
-    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
+    fn append_then(&self, entries: Vec<Entry>, then: Then) -> Answer<'_, Vec<Appended>> {
         let entries = match decide::prepare(entries) {
             Ok(prepared) => prepared,
             Err(error) => return refuse(error),
         };
         let size = entries.len();
         let work = move |log: &mut Log<'_>| entries.iter().map(|entry| decide::append(log, entry)).collect();
-        self.ask_appender(|reply| Box::new(Job::new(work, |done, _| done, reply).of_size(size)))
+        let finish = |done: Vec<Appended>, _| {
+            then(&done);
+            done
+        };
+        self.ask_appender(|reply| Box::new(Job::new(work, finish, reply).of_size(size)))
     }
 
     fn head(&self) -> Answer<'_, Head> {
