@@ -28,6 +28,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// A server lives for months, and gives back what it no longer needs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Show the right few options, learn from what is chosen, never punish what was not shown.
 ///
 /// unloop learns preferences from choices with the Dirichlet-Luce model: every choice counts together with what was presented.

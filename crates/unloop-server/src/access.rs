@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -163,11 +164,11 @@ impl Access {
 }
 
 /// Refuses what comes from where it should not: by another name, through a proxy where nobody is asked for a key, from a foreign page.
-pub(crate) async fn guard(State(service): State<Shared>, request: Request, next: Next) -> Response {
-    if let Err(problem) = check(&service, &request) {
+pub(crate) async fn guard(service: &Shared, request: Request, next: Next) -> Response {
+    if let Err(problem) = check(service, &request) {
         return refused(problem, request.into_body()).await.into_response();
     }
-    let allowed = allowed_origin(&service, &request);
+    let allowed = allowed_origin(service, &request);
     let is_asking = request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = if allowed.is_some() && is_asking {
         let methods = HeaderValue::from_static("POST");
@@ -192,10 +193,10 @@ fn allowed_origin(service: &Service, request: &Request) -> Option<HeaderValue> {
 
 fn check(service: &Service, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
-    let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
-    let host = host.or_else(|| headers.get(header::HOST).and_then(|host| host.to_str().ok()).map(str::to_owned));
+    let host = request.uri().authority().map(Authority::as_str);
+    let host = host.or_else(|| headers.get(header::HOST).and_then(|host| host.to_str().ok()));
     let Some(host) = host else { return Err(Problem::new(Kind::Host, "there is no Host header")) };
-    let (name, has_keys) = (name_of(&host), service.registry.get().has_keys());
+    let (name, has_keys) = (name_of(host), service.registry.get().has_keys());
     if !is_address(name) {
         if !service.settings.is_allowed_host(name) {
             let hint = "a page elsewhere may have its name lead here; --allow-host names those that this server goes by";
@@ -213,7 +214,7 @@ fn check(service: &Service, request: &Request) -> Result<(), Problem> {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if changes && let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
-        if !is_own(origin, &host) && allowed_origin(service, request).is_none() {
+        if !is_own(origin, host) && allowed_origin(service, request).is_none() {
             let detail = "its Origin is not this server; --allow-origin opens the choice call for a page";
             return Err(Problem::new(Kind::Origin, detail));
         }
@@ -221,7 +222,7 @@ fn check(service: &Service, request: &Request) -> Result<(), Problem> {
     if changes && is_page(request.uri().path()) {
         // A browser says where a form comes from. Who is signed in by a cookie does nothing on behalf of other pages.
         let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
-        if !origin.is_some_and(|origin| is_own(origin, &host)) {
+        if !origin.is_some_and(|origin| is_own(origin, host)) {
             return Err(Problem::new(Kind::Origin, "the dashboard's forms are sent from its own pages"));
         }
     }

@@ -1,6 +1,7 @@
 //! All calls put together: routes, what is done around every request, and their description.
 
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,12 +12,13 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tower_http::catch_panic::CatchPanicLayer;
+use futures_util::FutureExt;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
+use uuid::fmt::Simple;
 
 use crate::access::guard;
 use crate::api;
@@ -100,55 +102,69 @@ pub fn app(service: &Arc<Service>) -> Router {
         .method_not_allowed_fallback(|body: Body| {
             refused(Problem::new(Kind::Method, "/v1/openapi.json lists what can be done here"), body)
         })
-        .layer(from_fn_with_state(Arc::clone(service), guard))
-        .layer(from_fn_with_state(Arc::clone(service), in_time))
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(Arc::clone(service), watched))
+        .layer(from_fn_with_state(Arc::clone(service), around))
         .with_state(Arc::clone(service))
 }
 
-/// Answers within the limit, whatever happens.
-async fn in_time(State(service): State<Shared>, request: Request, next: Next) -> Response {
-    match tokio::time::timeout(service.settings.request_limit, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => Problem::new(Kind::Timeout, "whether something was recorded is found out by trying again").into_response(),
-    }
+/// What is done around every request, in one layer: each more clones all that lies inside of it. From the inside: who may ask, the limit, panics, figures and the log.
+async fn around(State(service): State<Shared>, request: Request, next: Next) -> Response {
+    let call = Call::begin(&request);
+    let answered = tokio::time::timeout(service.settings.request_limit, guard(&service, request, next));
+    // What panicked may have left behind is kept by locks that changes pass in one step.
+    let response = match AssertUnwindSafe(answered).catch_unwind().await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => Problem::new(Kind::Timeout, "whether something was recorded is found out by trying again").into_response(),
+        Err(panic) => panicked(panic),
+    };
+    call.end(&service, response)
 }
 
 /// A panic is a fault of ours: told in general terms, and logged.
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands it over")]
+#[expect(clippy::needless_pass_by_value, reason = "it is handed over")]
 fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("?"), "a request panicked");
     Problem::new(Kind::Internal, "something went wrong here; the server's log tells more").into_response()
 }
 
-/// Counts and logs a request by its route. Its path holds names of people.
-async fn watched(State(service): State<Shared>, request: Request, next: Next) -> Response {
-    let start = Instant::now();
-    let method = known_method(request.method());
-    let route = request.extensions().get::<MatchedPath>().map_or("none", |path| path.as_str()).to_owned();
-    let id = Uuid::now_v7().simple().to_string();
-    let mut response = next.run(request).await;
-    let (status, time) = (response.status(), start.elapsed());
-    service.metrics.called(method, &route, status.as_u16(), time);
-    let ms = (time.as_secs_f64() * 1e6).round() / 1e3;
-    if status.is_server_error() {
-        tracing::warn!(target: "unloop::http", id, method, route, status = status.as_u16(), ms, "answered");
-    } else {
-        tracing::debug!(target: "unloop::http", id, method, route, status = status.as_u16(), ms, "answered");
+/// A request by its route. Its path holds names of people.
+struct Call {
+    start: Instant,
+    method: &'static str,
+    route: Option<MatchedPath>,
+    id: Simple,
+}
+
+impl Call {
+    fn begin(request: &Request) -> Self {
+        let route = request.extensions().get::<MatchedPath>().cloned();
+        Self { start: Instant::now(), method: known_method(request.method()), route, id: Uuid::now_v7().simple() }
     }
-    let headers = response.headers_mut();
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        headers.insert(HeaderName::from_static("x-request-id"), id);
+
+    /// Counts and logs it.
+    fn end(self, service: &Service, mut response: Response) -> Response {
+        let Self { start, method, route, id } = self;
+        let route = route.as_ref().map_or("none", MatchedPath::as_str);
+        let (status, time) = (response.status(), start.elapsed());
+        service.metrics.called(method, route, status.as_u16(), time);
+        let ms = (time.as_secs_f64() * 1e6).round() / 1e3;
+        if status.is_server_error() {
+            tracing::warn!(target: "unloop::http", %id, method, route, status = status.as_u16(), ms, "answered");
+        } else {
+            tracing::debug!(target: "unloop::http", %id, method, route, status = status.as_u16(), ms, "answered");
+        }
+        let headers = response.headers_mut();
+        if let Ok(id) = HeaderValue::from_str(id.encode_lower(&mut Uuid::encode_buffer())) {
+            headers.insert(HeaderName::from_static("x-request-id"), id);
+        }
+        if service.health.is_draining() {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        debug_assert!(status != StatusCode::SWITCHING_PROTOCOLS);
+        response
     }
-    if service.health.is_draining() {
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    debug_assert!(status != StatusCode::SWITCHING_PROTOCOLS);
-    response
 }
 
 /// Methods that have a name of ours: a label must not be whatever anybody sends.

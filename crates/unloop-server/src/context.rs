@@ -152,7 +152,9 @@ fn retired(mut presenter: Presenter, known: &Known) -> Presenter {
 
 impl Prepared {
     fn new(fold: &Fold, known: &Arc<Known>, seed: u64) -> Result<Self, PresenterError> {
-        let Numbered { names, alpha, numbers, statistics } = Numbered::new(fold, known)?;
+        let numbering = Numbering::new(fold, known)?;
+        let statistics = numbering.of(fold.statistics())?;
+        let Numbering { names, alpha, numbers } = numbering;
         let presenter = begin(known, &names, alpha, seed).build_with(&statistics)?;
         let mut presenter = retired(presenter, known);
         // What was chosen and is no option of the catalog counts, and is not presented.
@@ -220,16 +222,15 @@ impl Prepared {
     }
 }
 
-/// Counts in the numbers of a catalog: its options, then those that were only ever imported.
-pub(crate) struct Numbered {
+/// Numbers of a catalog for what was counted: its options, then those that were only ever imported.
+pub(crate) struct Numbering {
     pub(crate) names: Options,
     pub(crate) alpha: Vec<f64>,
     /// By the fold's numbers.
-    numbers: Vec<OptionId>,
-    pub(crate) statistics: Statistics,
+    pub(crate) numbers: Vec<OptionId>,
 }
 
-impl Numbered {
+impl Numbering {
     pub(crate) fn new(fold: &Fold, known: &Known) -> Result<Self, PresenterError> {
         let (mut names, mut alpha) = (known.names.clone(), known.alpha.clone());
         let mut numbers = Vec::with_capacity(fold.options().len());
@@ -240,24 +241,19 @@ impl Numbered {
             }
             numbers.push(number);
         }
-        let statistics = renumbered(fold.statistics(), names.len(), |option| numbers[option.index()])?;
-        Ok(Self { names, alpha, numbers, statistics })
+        Ok(Self { names, alpha, numbers })
     }
-}
 
-/// Statistics in other numbers.
-pub(crate) fn renumbered(
-    statistics: &Statistics,
-    count: usize,
-    number: impl Fn(OptionId) -> OptionId,
-) -> Result<Statistics, StatisticsError> {
-    let mut chosen = vec![0.0; count];
-    for (option, &own) in (0..).map(OptionId::new).zip(statistics.all_chosen()) {
-        chosen[number(option).index()] = own;
+    /// What was counted, in these numbers.
+    fn of(&self, statistics: &Statistics) -> Result<Statistics, StatisticsError> {
+        let number = |option: OptionId| self.numbers[option.index()];
+        let mut chosen = vec![0.0; self.names.len()];
+        for (option, &own) in (0..).map(OptionId::new).zip(statistics.all_chosen()) {
+            chosen[number(option).index()] = own;
+        }
+        let columns = statistics.iter().map(|(members, times)| (members.iter().map(|&member| number(member)), times));
+        Statistics::from_margins(&chosen, columns)
     }
-    let columns =
-        statistics.iter().map(|(members, times)| (members.iter().map(|&member| number(member)).collect::<Vec<_>>(), times));
-    Statistics::from_margins(&chosen, columns)
 }
 
 /// What is asked of a presenter, by names.

@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use unloop_store::{Appended, CacheLimits, CatalogId, Contexts, Entry, Event, Kind as EventKind, Note, Store, StoreError, What};
+use unloop_store::{
+    Appended, CacheLimits, CatalogId, Contexts, Entry, Event, Kind as EventKind, Note, Snapshot, Store, StoreError, What,
+};
 
+use crate::beside::compute;
 use crate::catalog::Registry;
 use crate::context::Loaded;
 use crate::dashboard::Dashboard;
@@ -28,16 +31,24 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
 /// How often old notes are deleted.
 const HOUR: Duration = Duration::from_hours(1);
+/// Snapshots written at a time: choices wait for what is written before them.
+const SNAPSHOTS: usize = 64;
 /// How long one waits for others before the log is read.
 const OFFERED: Duration = Duration::from_millis(1);
 /// How long an answer waits until what was recorded is taken in.
 const TAKEN_IN: Duration = Duration::from_secs(2);
 /// So long after the last time there was no space, in milliseconds, it is ready to be tried again.
 const FULL_FOR: i64 = 5_000;
-/// The part of the cache that rankings may have, and that the pages of a database may, up to so many bytes.
+/// The part of the memory that rankings may have, and that the pages of a database may, up to so many bytes.
 const RANKINGS_PART: usize = 16;
 const PAGES_PART: usize = 8;
 const MOST_PAGES: usize = 64 << 20;
+/// The part that is left to what is being computed, up to so many bytes: a ranking of 300 options takes 40 MB while it is made.
+const WORK_PART: usize = 4;
+const MOST_WORK: usize = 128 << 20;
+/// What the heap takes for a byte that contexts ask for: 1.09 to 1.13 where they only grow, and holes where some go and others come
+/// (`cargo bench -p unloop-cli --bench service -- soak=600`).
+const HEAP: f64 = 1.25;
 
 /// Everything shared.
 pub(crate) type Shared = Arc<Service>;
@@ -55,7 +66,7 @@ pub struct ServerSettings {
     pub request_limit: Duration,
     /// Connections at a time.
     pub connections: usize,
-    /// Bytes for contexts and rankings.
+    /// Bytes above those of an idle server: for contexts, rankings, and what is being computed.
     pub cache_bytes: usize,
     /// Seed of all draws; unpredictable if none.
     pub seed: Option<u64>,
@@ -190,7 +201,9 @@ impl Service {
         settings: ServerSettings,
     ) -> Result<Arc<Self>, StoreError> {
         let rankings = settings.cache_bytes / RANKINGS_PART;
-        let limits = CacheLimits { bytes: settings.cache_bytes - rankings, ..CacheLimits::default() };
+        let work = (settings.cache_bytes / WORK_PART).min(MOST_WORK);
+        let contexts = (settings.cache_bytes - rankings - work) as f64 / HEAP;
+        let limits = CacheLimits { bytes: contexts as usize, ..CacheLimits::default() };
         let contexts = Contexts::new(Arc::clone(&store), limits).await?;
         let registry = Registry::new(Arc::clone(&store)).await?;
         let position = watch::Sender::new(store.head().await?.seq);
@@ -242,28 +255,43 @@ impl Service {
         Ok(answers)
     }
 
-    /// Appends a choice, and has it taken in without reading it again.
-    pub(crate) async fn append_choice(&self, entry: Entry) -> Result<Appended, Problem> {
+    /// Appends a choice, and has it taken in without reading it again: by whoever writes, so that each request is woken up once.
+    pub(crate) async fn append_choice(self: &Shared, entry: Entry) -> Result<Appended, Problem> {
         let Entry { catalog, context, what, time } = entry.clone();
         let start = std::time::Instant::now();
-        let answer = self.store.append(vec![entry]).await.map_err(|error| self.failed(error))?.pop().unwrap_or(Appended::Unknown);
+        let service = Arc::clone(self);
+        let take_in = Box::new(move |answers: &[Appended]| {
+            if let ([Appended::Recorded { seq }], What::Choice { id, body }) = (answers, what) {
+                service.offer(Event { seq: *seq, catalog, context, kind: EventKind::Choice, id, body: Some(body), time });
+            }
+        });
+        let answer = self.store.append_then(vec![entry], take_in).await.map_err(|error| self.failed(error))?;
+        let answer = answer.into_iter().next().unwrap_or(Appended::Unknown);
         self.metrics.appended(start.elapsed());
-        if let (Appended::Recorded { seq }, What::Choice { id, body }) = (&answer, what) {
-            let event = Event { seq: *seq, catalog, context, kind: EventKind::Choice, id, body: Some(body), time };
-            match self.contexts.offer(event).await {
-                Ok(position) => self.position.send_if_modified(|own| position > std::mem::replace(own, position.max(*own))),
-                Err(error) => {
-                    tracing::error!(%error, "a choice could not be taken in");
-                    false
-                }
-            };
-            self.taken_in(*seq).await;
+        if let Appended::Recorded { seq } = answer {
+            self.taken_in(seq).await;
         }
         Ok(answer)
     }
 
+    /// Takes in what was appended here.
+    fn offer(&self, event: Event) {
+        match self.contexts.offer(event) {
+            Ok(position) => self.reached(position),
+            Err(error) => tracing::error!(%error, "a choice could not be taken in"),
+        }
+    }
+
+    /// The log was taken in up to here.
+    fn reached(&self, position: u64) {
+        self.position.send_if_modified(|own| position > std::mem::replace(own, position.max(*own)));
+    }
+
     /// Waits until what was recorded is taken in. What takes too long is recorded all the same.
     async fn taken_in(&self, seq: u64) {
+        if self.position() >= seq {
+            return;
+        }
         if tokio::time::timeout(TAKEN_IN, self.reach(seq)).await.is_err() {
             tracing::warn!("the log is taken in too slowly: answers may not know of the last choices");
         }
@@ -362,7 +390,7 @@ impl Service {
             match followed {
                 Ok(position) => {
                     self.health.deaf.store(false, Ordering::Relaxed);
-                    self.position.send_if_modified(|own| position > std::mem::replace(own, position.max(*own)));
+                    self.reached(position);
                 }
                 Err(error) => {
                     if !self.health.deaf.swap(true, Ordering::Relaxed) {
@@ -379,6 +407,20 @@ impl Service {
                 tracing::error!(%error, "settings cannot be read");
             }
         }
+    }
+
+    /// Writes what is to be put aside. Bytes are made of it beside the threads that answer.
+    async fn put_aside(&self) -> Result<(), StoreError> {
+        let mut folds = self.contexts.to_be_put_aside();
+        while !folds.is_empty() {
+            let rest = folds.split_off(folds.len().min(SNAPSHOTS));
+            let encode = move || folds.into_iter().map(|(key, fold)| (key, Snapshot::of(&fold))).collect::<Vec<_>>();
+            if let Ok(snapshots) = compute(encode).await {
+                self.store.put_snapshots(snapshots).await?;
+            }
+            folds = rest;
+        }
+        Ok(())
     }
 
     /// Secrets, snapshots, trends, pruning.
@@ -405,7 +447,7 @@ impl Service {
             {
                 tracing::error!(%error, "settings cannot be read");
             }
-            if let Err(error) = self.contexts.put_aside().await {
+            if let Err(error) = self.put_aside().await {
                 self.health.note(&error);
                 tracing::warn!(%error, "snapshots were not written");
             }

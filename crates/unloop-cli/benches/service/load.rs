@@ -16,11 +16,35 @@ pub(crate) struct Load {
     pub(crate) times: Histogram<u64>,
     pub(crate) errors: u64,
     pub(crate) seconds: f64,
+    /// The part of the time that other machines on the same host took away: figures with much of it say little.
+    pub(crate) stolen: f64,
+}
+
+/// Time of all cores since the start, and the part of it that was taken away; where the system tells.
+#[derive(Clone, Copy)]
+pub(crate) struct Cores {
+    all: f64,
+    stolen: f64,
+}
+
+impl Cores {
+    pub(crate) fn now() -> Self {
+        let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let times = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
+        let times: Vec<f64> = times.filter_map(|time| time.parse().ok()).collect();
+        Self { all: times.iter().sum(), stolen: times.get(7).copied().unwrap_or(0.0) }
+    }
+
+    /// The part that was taken away since.
+    pub(crate) fn stolen(self) -> f64 {
+        let now = Self::now();
+        (now.stolen - self.stolen) / (now.all - self.all).max(1.0)
+    }
 }
 
 impl Load {
     pub(crate) fn new() -> Self {
-        Self { times: Histogram::new_with_bounds(1, 60_000_000, 3).expect("bounds"), errors: 0, seconds: 0.0 }
+        Self { times: Histogram::new_with_bounds(1, 60_000_000, 3).expect("bounds"), errors: 0, seconds: 0.0, stolen: 0.0 }
     }
 
     /// A quantile in milliseconds.
@@ -42,7 +66,7 @@ pub(crate) trait Calls {
 /// Sends requests at a rate over some connections (open loop), or as fast as each is answered if there is no rate (closed loop).
 pub(crate) async fn load(address: SocketAddr, calls: Rc<dyn Calls>, count: usize, rate: Option<f64>, connections: usize) -> Load {
     let load = Rc::new(RefCell::new(Load::new()));
-    let begin = Instant::now();
+    let (begin, cores) = (Instant::now(), Cores::now());
     let (send, due) = tokio::sync::mpsc::unbounded_channel();
     // A thread of its own says when: the runtime's timer has milliseconds, and to look at the clock all the time takes a core.
     let clock = std::thread::spawn(move || {
@@ -80,7 +104,7 @@ pub(crate) async fn load(address: SocketAddr, calls: Rc<dyn Calls>, count: usize
     }
     local.await;
     let mut load = load.replace(Load::new());
-    load.seconds = begin.elapsed().as_secs_f64();
+    (load.seconds, load.stolen) = (begin.elapsed().as_secs_f64(), cores.stolen());
     clock.join().expect("it ended");
     load
 }

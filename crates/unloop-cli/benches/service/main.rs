@@ -1,7 +1,7 @@
 //! The service under load: `cargo bench -p unloop-cli --bench service [-- present choose saturation cold pages soak=600]`.
 //!
 //! The real binary over a database on the disk of the temporary folder; requests over the loopback at a steady rate (open loop), each timed from when it was
-//! due. Client and server share the machine's cores. Without names all but `soak` are run; `soak=SECONDS` is mixed load by 10 000 contexts.
+//! due. Client and server share the machine's cores; what part of them the host gave to others meanwhile is told as stolen. Without names all but `soak` are run; `soak=SECONDS` is mixed load by 10 000 contexts.
 #![allow(clippy::print_stdout)]
 
 mod caller;
@@ -112,11 +112,12 @@ async fn present() {
     for rate in [4_000.0, 8_000.0] {
         let done = load(server.address, Rc::new(Present), (20.0 * rate) as usize, Some(rate), 64).await;
         println!(
-            "present, K = {OPTIONS}, L = 5, {CONTEXTS} contexts, {rate}/s for 20 s: p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, {} errors",
+            "present, K = {OPTIONS}, L = 5, {CONTEXTS} contexts, {rate}/s for 20 s: p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, {} errors, {:.1} % stolen",
             done.ms(0.5),
             done.ms(0.99),
             done.ms(0.999),
-            done.errors
+            done.errors,
+            100.0 * done.stolen
         );
     }
     server.stop();
@@ -172,11 +173,12 @@ async fn choose() {
     let done = load(server.address, Rc::new(calls), count, Some(RATE), 64).await;
     let flush = 0.5 * (before + flush(&folder.0.join("flush")));
     println!(
-        "choose, durable, {RATE}/s for 20 s: p50 {:.2} ms, {:.2} flushes of {flush:.2} ms; p99 {:.2} ms, {} errors",
+        "choose, durable, {RATE}/s for 20 s: p50 {:.2} ms, {:.2} flushes of {flush:.2} ms; p99 {:.2} ms, {} errors, {:.1} % stolen",
         done.ms(0.5),
         done.ms(0.5) / flush,
         done.ms(0.99),
-        done.errors
+        done.errors,
+        100.0 * done.stolen
     );
     server.stop();
 }
@@ -195,12 +197,13 @@ async fn saturation() {
         server.stop();
         let bare = bare(&folder.0.join("bare.db"), CLIENTS, EACH);
         println!(
-            "round {round}, choose, {CLIENTS} clients: {:.0} durable choices a second, {:.2} of a bare loop ({bare:.0}); p50 {:.1} ms, p99 {:.1} ms, {} errors",
+            "round {round}, choose, {CLIENTS} clients: {:.0} durable choices a second, {:.2} of a bare loop ({bare:.0}); p50 {:.1} ms, p99 {:.1} ms, {} errors, {:.1} % stolen",
             done.rate(),
             done.rate() / bare,
             done.ms(0.5),
             done.ms(0.99),
-            done.errors
+            done.errors,
+            100.0 * done.stolen
         );
     }
 }

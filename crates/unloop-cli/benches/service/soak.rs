@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::caller::Caller;
-use super::load::Load;
+use super::load::{Cores, Load};
 use super::server::{Folder, Server};
 
 /// How it is loaded.
@@ -57,20 +57,21 @@ impl Soaked {
     pub(crate) fn tell(&self) {
         println!("idle {:.0} MB, cache {:.0} MB", self.idle / 1e6, self.cache / 1e6);
         println!(
-            "{:>6} {:>9} {:>9} {:>9} {:>8} {:>15} {:>14}",
-            "part", "calls/s", "p50 ms", "p99 ms", "errors", "above idle MB", "of the bound"
+            "{:>6} {:>9} {:>9} {:>9} {:>8} {:>15} {:>14} {:>9}",
+            "part", "calls/s", "p50 ms", "p99 ms", "errors", "above idle MB", "of the bound", "stolen %"
         );
         for (i, part) in self.parts.iter().enumerate() {
             let above = part.resident - self.idle;
             println!(
-                "{:>6} {:>9.0} {:>9.2} {:>9.2} {:>8} {:>15.0} {:>14.2}",
+                "{:>6} {:>9.0} {:>9.2} {:>9.2} {:>8} {:>15.0} {:>14.2} {:>9.1}",
                 i + 1,
                 part.load.rate(),
                 part.load.ms(0.5),
                 part.load.ms(0.99),
                 part.load.errors,
                 above / 1e6,
-                above / self.cache
+                above / self.cache,
+                100.0 * part.load.stolen
             );
         }
     }
@@ -100,7 +101,7 @@ pub(crate) async fn soak(settings: &Settings) -> Soaked {
 
 async fn part(server: &Server, settings: &Settings, length: Duration, number: &Rc<Cell<u64>>) -> Load {
     let load = Rc::new(RefCell::new(Load::new()));
-    let begin = Instant::now();
+    let (begin, cores) = (Instant::now(), Cores::now());
     let rounds = (settings.rate * length.as_secs_f64()) as u64;
     let done = Rc::new(Cell::new(0_u64));
     let local = tokio::task::LocalSet::new();
@@ -116,9 +117,10 @@ async fn part(server: &Server, settings: &Settings, length: Duration, number: &R
                 }
                 done.set(own + 1);
                 number.set(number.get() + 1);
+                // Before it waits: others count on meanwhile.
+                let mut rng = ChaCha8Rng::seed_from_u64(number.get());
                 let due = begin + Duration::from_secs_f64(own as f64 / rate);
                 tokio::time::sleep_until(due.into()).await;
-                let mut rng = ChaCha8Rng::seed_from_u64(number.get());
                 if round(&mut caller, contexts, &mut rng, &load).await.is_err() {
                     load.borrow_mut().errors += 1;
                     caller = Caller::new(address).await.expect("a connection");
@@ -128,7 +130,7 @@ async fn part(server: &Server, settings: &Settings, length: Duration, number: &R
     }
     local.await;
     let mut load = load.replace(Load::new());
-    load.seconds = begin.elapsed().as_secs_f64();
+    (load.seconds, load.stolen) = (begin.elapsed().as_secs_f64(), cores.stolen());
     load
 }
 

@@ -146,7 +146,7 @@ impl Service {
     }
 
     /// Records what came of a presentation: forged was checked before; then what is recorded counts, whatever the time; then the expiry.
-    pub(crate) async fn choose(&self, token: &Token, outcome: Outcome) -> Result<(Arc<Known>, ChoiceSent), Problem> {
+    pub(crate) async fn choose(self: &Shared, token: &Token, outcome: Outcome) -> Result<(Arc<Known>, ChoiceSent), Problem> {
         let known = self.registry.get().numbered(token.catalog).cloned();
         let known = known.ok_or_else(|| Problem::new(Kind::Gone, "the catalog was removed"))?;
         let entry = entry(token, outcome);
