@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use unloop::presenter::{PresenterError, Request, Shown};
-use unloop::{OptionId, Options, Presentation, Presenter, Statistics, StatisticsError};
+use unloop::{OptionId, Options, Presentation, Presenter};
 use unloop_store::{Applied, Event, Fold, Held, StoreError};
 
 use crate::catalog::Known;
@@ -152,9 +152,8 @@ fn retired(mut presenter: Presenter, known: &Known) -> Presenter {
 
 impl Prepared {
     fn new(fold: &Fold, known: &Arc<Known>, seed: u64) -> Result<Self, PresenterError> {
-        let numbering = Numbering::new(fold, known)?;
-        let statistics = numbering.of(fold.statistics())?;
-        let Numbering { names, alpha, numbers } = numbering;
+        let Numbering { names, alpha, numbers } = Numbering::new(fold, known)?;
+        let statistics = fold.statistics().renumbered(names.len(), |option| numbers[option.index()])?;
         let presenter = begin(known, &names, alpha, seed).build_with(&statistics)?;
         let mut presenter = retired(presenter, known);
         // What was chosen and is no option of the catalog counts, and is not presented.
@@ -242,17 +241,6 @@ impl Numbering {
             numbers.push(number);
         }
         Ok(Self { names, alpha, numbers })
-    }
-
-    /// What was counted, in these numbers.
-    fn of(&self, statistics: &Statistics) -> Result<Statistics, StatisticsError> {
-        let number = |option: OptionId| self.numbers[option.index()];
-        let mut chosen = vec![0.0; self.names.len()];
-        for (option, &own) in (0..).map(OptionId::new).zip(statistics.all_chosen()) {
-            chosen[number(option).index()] = own;
-        }
-        let columns = statistics.iter().map(|(members, times)| (members.iter().map(|&member| number(member)), times));
-        Statistics::from_margins(&chosen, columns)
     }
 }
 

@@ -25,6 +25,7 @@ mod secret;
 mod serve;
 mod service;
 mod standing;
+mod tails;
 mod token;
 mod trends;
 

@@ -67,11 +67,7 @@ impl Standing {
 }
 
 /// Statistics in other numbers, presentations in the order of their members. Members lie end to end until then: there may be millions of sets.
-fn ordered(
-    chosen: &[f64],
-    statistics: &Statistics,
-    place: impl Fn(OptionId) -> OptionId,
-) -> Result<Statistics, StatisticsError> {
+fn ordered(chosen: &[f64], statistics: &Statistics, place: impl Fn(OptionId) -> OptionId) -> Result<Statistics, StatisticsError> {
     let mut members: Vec<OptionId> = Vec::with_capacity(statistics.iter().map(|(set, _)| set.len()).sum());
     let mut sets: Vec<(usize, usize, f64)> = Vec::with_capacity(statistics.distinct());
     for (set, count) in statistics.iter() {

@@ -183,14 +183,7 @@ impl<H: Held> Contexts<H> {
     pub async fn new(store: Arc<dyn Store>, limits: CacheLimits) -> Result<Self, StoreError> {
         let taken = Mutex::new(Taken::new(store.head().await?.seq));
         let cache = Mutex::new(Cache { slots: LruCache::unbounded(), bytes: 0, aside: HashMap::new() });
-        Ok(Self {
-            store,
-            limits,
-            cache,
-            taken,
-            erasures: Mutex::default(),
-            loading: Mutex::new(HashMap::new()),
-        })
+        Ok(Self { store, limits, cache, taken, erasures: Mutex::default(), loading: Mutex::new(HashMap::new()) })
     }
 
     /// Does something with a context, or with all (none); it is loaded if it is not here.

@@ -266,3 +266,21 @@ proptest! {
         prop_assert!(close(both.ln_value, one.ln_value + two.ln_value, 1e-8), "{:?} {:?} {:?}", both, one, two);
     }
 }
+
+/// Other numbers, the same counts: and back again to the bit.
+#[test]
+fn renumbered_counts_are_the_same_counts() {
+    let ids = [0, 1, 2].map(OptionId::new);
+    let mut statistics = Statistics::new(3);
+    statistics.record([ids[0], ids[2]], ids[2], 0.5).unwrap();
+    statistics.record([ids[0], ids[1], ids[2]], ids[1], 2.0).unwrap();
+    let turned = statistics.renumbered(5, |option| OptionId::new(4 - option.index() as u32)).unwrap();
+    assert_eq!((turned.option_count(), turned.chosen(OptionId::new(2)), turned.total()), (5, 0.5, 2.5));
+    assert_eq!(turned.presented(&Presentation::new([OptionId::new(4), OptionId::new(2)]).unwrap()), 0.5);
+    assert_eq!(
+        turned.renumbered(5, |option| OptionId::new(4 - option.index() as u32)).unwrap().canonical(),
+        statistics.canonical()
+    );
+    assert!(statistics.renumbered(2, |option| option).is_err());
+    assert!(statistics.renumbered(3, |_| OptionId::new(0)).is_err());
+}

@@ -27,6 +27,11 @@ const BULK: usize = 8_192;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Notes that wait no longer.
 const MANY_NOTES: usize = 256;
+/// Notes of one transaction, and how long the others wait then: a thousand at once take a core for 15 ms, and whoever is answered there waits.
+const NOTES_TOGETHER: usize = 64;
+const BETWEEN_NOTES: Duration = Duration::from_millis(4);
+/// Notes with which it is no longer a matter of being kind: a quarter of them goes at once.
+const TOO_MANY_NOTES: usize = 1_024;
 /// How long an erasure waits for readers to let go of the write-ahead log, and how often it looks.
 const PATIENCE_WITH_READERS: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -163,6 +168,9 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     self.write(waiting, messages);
+                    while !self.notes.is_empty() {
+                        self.write(Vec::new(), messages);
+                    }
                     self.erasures.drain(..).for_each(|(_, work)| work.answer(Ok(Flushed { emptied: false })));
                     return;
                 }
@@ -208,13 +216,16 @@ impl Writer {
             None if together.is_empty() && self.notes.is_empty() => Ok(()),
             None => self.transaction(&mut together, messages),
         };
-        // With a failure they are dropped: nothing depends on them.
-        let dropped = std::mem::take(&mut self.notes).len();
-        self.pending.fetch_sub(dropped, Ordering::Relaxed);
-        if let Err(error) = &outcome
-            && !error.is_passing()
-        {
-            self.broken = Some(error.clone());
+        if let Err(error) = &outcome {
+            // They are dropped: nothing depends on them.
+            let dropped = std::mem::take(&mut self.notes).len();
+            self.pending.fetch_sub(dropped, Ordering::Relaxed);
+            if !error.is_passing() {
+                self.broken = Some(error.clone());
+            }
+        }
+        if !self.notes.is_empty() {
+            self.due = Some(Instant::now() + BETWEEN_NOTES);
         }
         let until = Instant::now() + PATIENCE_WITH_READERS;
         for work in together {
@@ -278,15 +289,20 @@ impl Writer {
         let mut erased = false;
         loop {
             let mut log = Log::begin(&self.connection)?;
-            // Before the rest: an erasure in it takes those of its context, too.
-            self.notes.iter().try_for_each(|note| log.note(note))?;
+            let count = self.notes.len();
+            let part = if count > TOO_MANY_NOTES { count / 4 } else { NOTES_TOGETHER };
+            // Before the rest, all of them: an erasure in it takes those of its context, too.
+            let part = if together[done..].iter().any(|work| work.erases()) { count } else { part.min(count) };
+            // Once for each transaction, however many join it.
+            let part = if done == 0 || part == count { part } else { 0 };
+            self.notes[..part].iter().try_for_each(|note| log.note(note))?;
             for work in &mut together[done..] {
                 work.work(&mut log)?;
                 entries += work.size();
             }
             erased |= log.finish()?;
-            let written = std::mem::take(&mut self.notes).len();
-            self.pending.fetch_sub(written, Ordering::Relaxed);
+            self.notes.drain(..part);
+            self.pending.fetch_sub(part, Ordering::Relaxed);
             done = together.len();
             let mut more = Vec::new();
             if entries < MOST_ENTRIES && done < MOST_TOGETHER {

@@ -58,6 +58,10 @@ impl SpanningTree {
     pub(crate) fn of_columns<'a, T: Copy + Into<u32> + 'a>(n: usize, columns: impl Iterator<Item = (&'a [T], f64)>) -> Self {
         let mut pairs: HashMap<(u32, u32), f64, foldhash::fast::FixedState> = HashMap::default();
         for (set, b) in columns {
+            // By fours: to grow step by step takes as long as to count.
+            if pairs.capacity() < pairs.len() + set.len() {
+                pairs.reserve(4 * pairs.len() + 64);
+            }
             for_pairs(set, |pair| *pairs.entry(pair).or_insert(0.0) += b);
         }
         let mut sorted: Vec<((u32, u32), f64)> = pairs.into_iter().collect();

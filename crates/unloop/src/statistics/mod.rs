@@ -156,14 +156,18 @@ impl Statistics {
         chosen: &[f64],
         presentations: impl IntoIterator<Item = (C, f64)>,
     ) -> Result<Self, StatisticsError> {
-        let mut statistics = Self::new(chosen.len());
+        let presentations = presentations.into_iter();
+        // No more than a hint: it may be anybody's.
+        let mut statistics = Self::with_capacity(chosen.len(), presentations.size_hint().0.min(1 << 16));
         for &count in chosen {
             check_weight(count)?;
         }
         let mut presented = 0.0;
-        for (members, count) in presentations {
+        let mut members: Vec<OptionId> = Vec::new();
+        for (set, count) in presentations {
             check_weight(count)?;
-            let mut members: Vec<OptionId> = members.into_iter().collect();
+            members.clear();
+            members.extend(set);
             sort_members(&mut members)?;
             check_known(&members, chosen.len())?;
             statistics.add_presented(&members, store::hash(&members), count)?;
@@ -175,6 +179,28 @@ impl Statistics {
         }
         statistics.chosen.copy_from_slice(chosen);
         Ok(statistics)
+    }
+
+    /// The same counts over other numbers of options, `option_count` in all. Options with the same number become one.
+    ///
+    /// # Errors
+    /// If two options of one presentation get the same number, or one a number that is too large.
+    pub fn renumbered(&self, option_count: usize, number: impl Fn(OptionId) -> OptionId) -> Result<Self, StatisticsError> {
+        let mut renumbered = Self::with_capacity(option_count, self.distinct);
+        for (option, &count) in (0..).map(OptionId::new).zip(&self.chosen).filter(|&(_, &count)| count > 0.0) {
+            let own = number(option);
+            check_known(&[own], option_count)?;
+            renumbered.chosen[own.index()] += count;
+        }
+        let mut members: Vec<OptionId> = Vec::new();
+        for (set, count) in self.iter() {
+            members.clear();
+            members.extend(set.iter().map(|&option| number(option)));
+            sort_members(&mut members)?;
+            check_known(&members, option_count)?;
+            renumbered.add_presented(&members, store::hash(&members), count)?;
+        }
+        Ok(renumbered)
     }
 
     /// Statistics from counts that are known to be good.

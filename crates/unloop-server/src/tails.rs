@@ -1,0 +1,79 @@
+//! Snapshots after an import: whoever comes next is loaded from one, and does not wait for a thousand events to be folded.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use unloop_store::{CatalogId, LEAST_TAIL, Snapshot, SnapshotKey, StoreError, load};
+
+use crate::beside::compute;
+use crate::lock::lock;
+use crate::service::{SNAPSHOTS, Service};
+
+/// So long after the last import into a catalog its contexts are looked at: most imports are many requests.
+const QUIET: Duration = Duration::from_secs(2);
+/// How long it may take at the end. The rest is folded when it is asked for.
+const LAST: Duration = Duration::from_secs(3);
+
+/// Catalogs that were imported into, each with when that was last.
+#[derive(Default)]
+pub(crate) struct Imported(Mutex<HashMap<CatalogId, Instant>>);
+
+impl Imported {
+    pub(crate) fn note(&self, catalog: CatalogId) {
+        lock(&self.0).insert(catalog, Instant::now());
+    }
+
+    /// Those into which nothing was imported for so long.
+    fn take(&self, quiet: Duration) -> Vec<CatalogId> {
+        lock(&self.0).extract_if(|_, last| last.elapsed() >= quiet).map(|(catalog, _)| catalog).collect()
+    }
+}
+
+impl Service {
+    /// Puts aside what was imported a while ago, again and again until it is time to end.
+    pub(crate) async fn keep_imported_aside(&self) {
+        while tokio::time::timeout(QUIET / 2, self.stopped()).await.is_err() {
+            for catalog in self.imported.take(QUIET) {
+                if let Err(error) = self.put_tails_aside(catalog, || self.is_stopping()).await {
+                    tracing::warn!(%error, "snapshots were not written");
+                }
+                if self.is_stopping() {
+                    // Some of it may be left.
+                    self.imported.note(catalog);
+                }
+            }
+        }
+    }
+
+    /// Puts aside what was imported, as much as there is time for at the end.
+    pub(crate) async fn put_last_aside(&self) {
+        let all = async {
+            for catalog in self.imported.take(Duration::ZERO) {
+                self.put_tails_aside(catalog, || false).await?;
+            }
+            Ok::<(), StoreError>(())
+        };
+        if let Ok(Err(error)) = tokio::time::timeout(LAST, all).await {
+            tracing::warn!(%error, "snapshots were not written: the log has it all");
+        }
+    }
+
+    async fn put_tails_aside(&self, catalog: CatalogId, is_over: impl Fn() -> bool) -> Result<(), StoreError> {
+        let contexts = self.store.long_tails(catalog, LEAST_TAIL as u64 + 1).await?;
+        for together in contexts.chunks(SNAPSHOTS) {
+            if is_over() {
+                break;
+            }
+            let mut folds = Vec::with_capacity(together.len());
+            for context in together {
+                folds.push((SnapshotKey::new(catalog, Some(context)), load(&*self.store, catalog, Some(context)).await?));
+            }
+            let encode = move || folds.into_iter().map(|(key, fold)| (key, Snapshot::of(&fold))).collect::<Vec<_>>();
+            if let Ok(snapshots) = compute(encode).await {
+                self.store.put_snapshots(snapshots).await?;
+            }
+        }
+        Ok(())
+    }
+}
