@@ -136,6 +136,11 @@ impl Taken {
     /// The next event was taken in.
     fn push(&mut self, event: Event) {
         self.position = event.seq;
+        if event.kind == Kind::Erasure {
+            // Nothing of what is gone is kept. What is being loaded reads the log.
+            self.recent.clear();
+            self.recent_bytes = 0;
+        }
         self.recent_bytes += bytes_of(&event);
         self.recent.push_back(event);
         while self.recent.len() > RECENT || self.recent_bytes > RECENT_BYTES {

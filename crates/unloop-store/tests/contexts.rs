@@ -7,8 +7,8 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{
-    Body, CacheLimits, CatalogId, Change, Contexts, Entry, Kind, Memory, Selection, Snapshot, SnapshotKey, Sqlite,
-    SqliteSettings, Store, Synchronous, What, fold, load,
+    Appended, Body, CacheLimits, CatalogId, Change, Contexts, Entry, Event, Kind, Memory, Selection, Snapshot, SnapshotKey,
+    Sqlite, SqliteSettings, Store, Synchronous, Then, What, fold, load,
 };
 
 const LUNCH: CatalogId = CatalogId(1);
@@ -150,13 +150,17 @@ fn they_miss_nothing_while_others_append() {
     let appenders: Vec<_> = (0..3_u64)
         .map(|who| {
             let store = Arc::clone(&store);
+            // One of them tells the first server of what it appends, as a server does itself.
+            let told = (who == 0).then(|| Arc::clone(&servers[0]));
             std::thread::spawn(move || {
                 let mut rng = ChaCha8Rng::seed_from_u64(100 + who);
                 run(async {
                     for i in 0..400 {
                         let context = name(rng.random_range(1..6)).unwrap();
                         std::thread::sleep(Duration::from_micros(rng.random_range(0..4_000)));
-                        store.append(vec![choice(&context, format!("{who}-{i}"))]).await.unwrap();
+                        let entry = choice(&context, format!("{who}-{i}"));
+                        let then = told.clone().map(|server| offering(server, entry.clone()));
+                        store.append_then(vec![entry], then.unwrap_or_else(|| Box::new(|_| ()))).await.unwrap();
                         if i % 9 == 4 {
                             let what = What::Withdrawal { of: Kind::Choice, id: format!("{who}-{}", i - 2) };
                             store.append(vec![Entry { catalog: LUNCH, context: None, what, time: 0 }]).await.unwrap();
@@ -185,6 +189,47 @@ fn they_miss_nothing_while_others_append() {
         assert!(unloop_store::verify(&*store, &mut |_, _| {}).await.unwrap().is_good());
     });
     drop((servers, store));
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Offers an entry to a cache once it is recorded.
+fn offering(cache: Arc<Contexts>, entry: Entry) -> Then {
+    let Entry { catalog, context, what, time } = entry;
+    Box::new(move |answers| {
+        if let ([Appended::Recorded { seq }], What::Choice { id, body }) = (answers, what) {
+            let event = Event { seq: *seq, catalog, context, kind: Kind::Choice, id, body: Some(body), time };
+            cache.offer(event).unwrap();
+        }
+    })
+}
+
+/// Whoever appends has it taken in before it is answered, with every backend.
+#[test]
+fn what_is_appended_here_is_known_when_it_is_answered() {
+    let folder = std::env::temp_dir().join(format!("unloop-then-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let stores: [Arc<dyn Store>; 2] = [Arc::new(Memory::new()), Arc::new(Sqlite::open(&folder.join("unloop.db")).unwrap())];
+    for store in stores {
+        run(async {
+            let cache: Arc<Contexts> = Arc::new(Contexts::new(Arc::clone(&store), CacheLimits::default()).await.unwrap());
+            for number in 1..=5_u32 {
+                let total = cache.with(LUNCH, Some("ada"), |fold| fold.statistics().total()).await.unwrap();
+                assert_eq!(total, f64::from(number - 1));
+                let entry = choice("ada", number.to_string());
+                for _ in 0..2 {
+                    // The same again is no other one.
+                    store.append_then(vec![entry.clone()], offering(Arc::clone(&cache), entry.clone())).await.unwrap();
+                }
+            }
+            // What somebody else appended is read when it is time to; then it goes on.
+            store.append(vec![choice("ada", "elsewhere".into())]).await.unwrap();
+            let entry = choice("ada", "after it".into());
+            store.append_then(vec![entry.clone()], offering(Arc::clone(&cache), entry)).await.unwrap();
+            assert_eq!(cache.with(LUNCH, Some("ada"), |fold| fold.statistics().total()).await.unwrap(), 5.0);
+            assert_eq!(cache.follow(0).await.unwrap(), 7);
+            assert_eq!(cache.with(LUNCH, Some("ada"), |fold| fold.statistics().total()).await.unwrap(), 7.0);
+        });
+    }
     let _ = std::fs::remove_dir_all(&folder);
 }
 

@@ -16,9 +16,10 @@ use crate::note::Note;
 const MOST_TOGETHER: usize = 1_024;
 /// Entries that share a transaction at most. Imports send thousands at a time: the fewer transactions, the fewer times each page is written.
 const MOST_ENTRIES: usize = 262_144;
-/// Pages in the write-ahead log from which on it is copied into the database, and begun anew: 4 MB. A commit that is written over an old one is flushed
+/// Pages in the write-ahead log from which on it is copied into the database, and begun anew: 16 MB. With 4 MB that is five times a second at 2 000
+/// choices a second, and whoever chooses meanwhile waits for 10 to 20 ms. A commit that is written over an old one is flushed
 /// faster than one that makes the file longer.
-const CHECKPOINT: i64 = 1_000;
+const CHECKPOINT: i64 = 4_096;
 /// The same while much is appended at once, 64 MB: the rarer, the fewer times a page is copied that changes again and again.
 const BULK_CHECKPOINT: i64 = 16_384;
 /// Entries of a transaction from which on that is.
