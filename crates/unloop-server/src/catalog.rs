@@ -168,7 +168,7 @@ impl Known {
         NO_CHOICE.to_string()
     }
 
-    fn new(catalog: &Catalog, options: Vec<CatalogOption>) -> Self {
+    pub(crate) fn new(catalog: &Catalog, options: Vec<CatalogOption>) -> Self {
         let settings: CatalogSettings = serde_json::from_str(&catalog.settings).unwrap_or_else(|error| {
             tracing::error!(%error, "the settings of a catalog cannot be read: defaults are used");
             CatalogSettings::default()

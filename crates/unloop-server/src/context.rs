@@ -4,6 +4,7 @@
 //! told to the one that is there. Nothing of it is ever written: it can be made again from the counts at any time.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use unloop::presenter::{PresenterError, Request, Shown};
 use unloop::{OptionId, Options, Presentation, Presenter};
@@ -17,17 +18,40 @@ const AROUND: usize = 400;
 const MEASURED_EVERY: u32 = 16;
 /// Distinct presentations with which a presenter takes longer to make than an async thread should be kept.
 const QUICKLY_MADE: usize = 300;
+/// Distinct presentations with which it takes longer than others should be kept from the context.
+const MADE_AT_ONCE: usize = 5_000;
+/// Choices that may come while one is made: with more it is made again.
+const MOST_MISSED: usize = 1 << 16;
+/// So long after somebody began to make one, they have gone away.
+const GIVEN_UP: Duration = Duration::from_mins(1);
 
 /// A context in memory.
 pub(crate) struct Loaded {
     fold: Fold,
     prepared: Option<Prepared>,
+    /// Somebody makes a presenter of what was counted before: what was since.
+    making: Option<Making>,
     bytes: usize,
     until_measured: u32,
 }
 
+/// A presenter that is being made, without keeping others from the context: of a million presentations that takes seconds.
+struct Making {
+    began: Instant,
+    missed: Vec<Counted>,
+}
+
+/// What comes of a request to present.
+pub(crate) enum Formed {
+    Done(Result<Presented, PresenterError>),
+    /// Somebody has to make a presenter of these counts first.
+    ToBeMade(Fold),
+    /// Somebody does.
+    BeingMade,
+}
+
 /// A presenter, and what it was made for.
-struct Prepared {
+pub(crate) struct Prepared {
     presenter: Presenter,
     known: Arc<Known>,
     /// The presenter's numbers by the fold's.
@@ -44,14 +68,14 @@ struct Counted {
 
 impl Held for Loaded {
     fn new(fold: Fold) -> Self {
-        let mut loaded = Self { fold, prepared: None, bytes: 0, until_measured: 0 };
+        let mut loaded = Self { fold, prepared: None, making: None, bytes: 0, until_measured: 0 };
         loaded.measure();
         loaded
     }
 
     fn apply(&mut self, event: &Event) -> Result<Applied, StoreError> {
         let mut counted = Vec::new();
-        let keep = self.prepared.is_some();
+        let keep = self.prepared.is_some() || self.making.is_some();
         let applied = self.fold.apply_with(event, &mut |part| {
             if keep {
                 let members = part.members.to_vec();
@@ -63,6 +87,12 @@ impl Held for Loaded {
         {
             // It is made again from the counts, which are right.
             self.prepared = None;
+        }
+        if let Some(making) = &mut self.making {
+            making.missed.append(&mut counted);
+            if making.missed.len() > MOST_MISSED {
+                self.making = None;
+            }
         }
         self.until_measured = self.until_measured.saturating_sub(1);
         if self.until_measured == 0 {
@@ -110,13 +140,41 @@ impl Loaded {
         }
     }
 
-    fn prepare(&mut self, known: &Arc<Known>, seed: u64) -> Result<(), PresenterError> {
-        if let Some(prepared) = &mut self.prepared {
-            if Arc::ptr_eq(&prepared.known, known) || prepared.follow(known)? {
-                return Ok(());
+    /// As [`present`](Self::present), unless a presenter has to be made first and that takes long.
+    pub(crate) fn form(&mut self, known: &Arc<Known>, seed: u64, asked: &Asked) -> Formed {
+        if self.fold.statistics().distinct() > MADE_AT_ONCE && !self.is_prepared(known) {
+            if self.making.as_ref().is_some_and(|making| making.began.elapsed() < GIVEN_UP) {
+                return Formed::BeingMade;
             }
             self.prepared = None;
+            self.making = Some(Making { began: Instant::now(), missed: Vec::new() });
+            return Formed::ToBeMade(self.fold.clone());
         }
+        Formed::Done(self.present(known, seed, asked))
+    }
+
+    /// Takes a presenter that was made of counts as they were when somebody was told to.
+    pub(crate) fn install(&mut self, made: Result<Prepared, PresenterError>) -> Result<(), PresenterError> {
+        // None where too much came meanwhile: then it is made again.
+        let Some(Making { missed, .. }) = self.making.take() else { return Ok(()) };
+        let mut prepared = made?;
+        prepared.take_in(&self.fold, &missed)?;
+        self.prepared = Some(prepared);
+        self.measure();
+        Ok(())
+    }
+
+    /// Whether there is a presenter for a catalog as it is, or one that can take it up.
+    fn is_prepared(&mut self, known: &Arc<Known>) -> bool {
+        let Some(prepared) = &mut self.prepared else { return false };
+        Arc::ptr_eq(&prepared.known, known) || prepared.follow(known).unwrap_or(false)
+    }
+
+    fn prepare(&mut self, known: &Arc<Known>, seed: u64) -> Result<(), PresenterError> {
+        if self.is_prepared(known) {
+            return Ok(());
+        }
+        self.prepared = None;
         let distinct = self.fold.statistics().distinct();
         let prepared = aside(distinct > QUICKLY_MADE, || Prepared::new(&self.fold, known, seed))?;
         self.prepared = Some(prepared);
@@ -151,7 +209,7 @@ fn retired(mut presenter: Presenter, known: &Known) -> Presenter {
 }
 
 impl Prepared {
-    fn new(fold: &Fold, known: &Arc<Known>, seed: u64) -> Result<Self, PresenterError> {
+    pub(crate) fn new(fold: &Fold, known: &Arc<Known>, seed: u64) -> Result<Self, PresenterError> {
         let Numbering { names, alpha, numbers } = Numbering::new(fold, known)?;
         let statistics = fold.statistics().renumbered(names.len(), |option| numbers[option.index()])?;
         let presenter = begin(known, &names, alpha, seed).build_with(&statistics)?;
@@ -277,5 +335,67 @@ impl Asked {
         let Shown { options, .. } = presenter.present_with(&request)?;
         let name = |option| presenter.options().name(option).unwrap_or_default().to_owned();
         Ok(options.into_iter().map(|own| (name(own.option), own.propensity)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unloop_store::{Body, Catalog, CatalogId, CatalogOption, Kind};
+
+    use super::*;
+
+    const OPTIONS: u64 = 40;
+
+    fn known() -> Arc<Known> {
+        let catalog = Catalog { id: CatalogId(1), name: "lunch".into(), settings: "{}".into(), revision: 1 };
+        let option = |index: u64| CatalogOption {
+            index: index as u32,
+            name: format!("option {index}"),
+            label: None,
+            weight: None,
+            active: true,
+        };
+        Arc::new(Known::new(&catalog, (0..OPTIONS).map(option).collect()))
+    }
+
+    /// Three different options, others for every number; now and then one that is in no catalog.
+    fn event(seq: u64) -> Event {
+        let mut names: Vec<String> =
+            [seq, 1 + seq / OPTIONS, 2 + seq / OPTIONS / OPTIONS].map(|k| format!("option {}", k % OPTIONS)).to_vec();
+        names.sort();
+        names.dedup();
+        if seq % 1_000 == 999 {
+            names.push(format!("stranger {seq}"));
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let body = Body::chosen(&names, names[0]);
+        Event { seq, catalog: CatalogId(1), context: None, kind: Kind::Choice, id: seq.to_string(), body: Some(body), time: 0 }
+    }
+
+    /// A presenter of a big context is made while choices come in: none of them is missed, and none counted twice.
+    #[test]
+    fn what_comes_while_a_presenter_is_made_is_in_it() {
+        let (known, asked) = (known(), Asked { size: 3, ..Asked::default() });
+        let mut loaded = Loaded::new(Fold::new());
+        let count = 20 * MADE_AT_ONCE as u64;
+        (1..=count).for_each(|seq| assert_eq!(loaded.apply(&event(seq)).unwrap(), Applied::Counted));
+        assert!(loaded.fold.statistics().distinct() > MADE_AT_ONCE, "{}", loaded.fold.statistics().distinct());
+        let Formed::ToBeMade(fold) = loaded.form(&known, 7, &asked) else { panic!("it takes long") };
+        assert!(matches!(loaded.form(&known, 7, &asked), Formed::BeingMade));
+        (count + 1..=count + 3_000).for_each(|seq| assert_eq!(loaded.apply(&event(seq)).unwrap(), Applied::Counted));
+        loaded.install(Prepared::new(&fold, &known, 7)).unwrap();
+        let Formed::Done(shown) = loaded.form(&known, 7, &asked) else { panic!("it is there") };
+        assert_eq!(shown.unwrap().len(), 3);
+        loaded.apply(&event(count + 3_001)).unwrap();
+        let prepared = loaded.prepared.as_ref().unwrap();
+        let expected = loaded
+            .fold
+            .statistics()
+            .renumbered(prepared.presenter.options().len(), |option| prepared.numbers[option.index()])
+            .unwrap();
+        assert!(prepared.presenter.statistics() == expected);
+        // Whoever comes with one that nobody waits for changes nothing.
+        loaded.install(Prepared::new(&fold, &known, 7)).unwrap();
+        assert!(loaded.prepared.as_ref().unwrap().presenter.statistics() == expected);
     }
 }

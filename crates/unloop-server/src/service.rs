@@ -187,6 +187,7 @@ impl Health {
         match error {
             StoreError::Full => self.full.store(now(), Ordering::Relaxed),
             StoreError::Broken { .. } => self.broken.store(true, Ordering::Relaxed),
+            StoreError::Closed if !self.is_draining() => self.broken.store(true, Ordering::Relaxed),
             _ => {}
         }
     }
@@ -263,9 +264,10 @@ impl Service {
     pub(crate) async fn append_choice(self: &Shared, entry: Entry) -> Result<Appended, Problem> {
         let Entry { catalog, context, what, time } = entry.clone();
         let start = std::time::Instant::now();
-        let service = Arc::clone(self);
+        // Who writes does not keep the service: it would have to end itself.
+        let service = Arc::downgrade(self);
         let take_in = Box::new(move |answers: &[Appended]| {
-            if let ([Appended::Recorded { seq }], What::Choice { id, body }) = (answers, what) {
+            if let ([Appended::Recorded { seq }], What::Choice { id, body }, Some(service)) = (answers, what, service.upgrade()) {
                 service.offer(Event { seq: *seq, catalog, context, kind: EventKind::Choice, id, body: Some(body), time });
             }
         });
@@ -337,7 +339,7 @@ impl Service {
         lock(&self.notes).push(note);
     }
 
-    fn send_notes(&self) {
+    pub(crate) fn send_notes(&self) {
         let notes = std::mem::take(&mut *lock(&self.notes));
         if !notes.is_empty() {
             self.store.note(notes);

@@ -15,18 +15,21 @@ const QUIET: Duration = Duration::from_secs(2);
 /// How long it may take at the end. The rest is folded when it is asked for.
 const LAST: Duration = Duration::from_secs(3);
 
-/// Catalogs that were imported into, each with when that was last.
+/// Catalogs that were imported into, each with when that was last, and how many choices came since its contexts were looked at.
 #[derive(Default)]
-pub(crate) struct Imported(Mutex<HashMap<CatalogId, Instant>>);
+pub(crate) struct Imported(Mutex<HashMap<CatalogId, (Instant, usize)>>);
 
 impl Imported {
-    pub(crate) fn note(&self, catalog: CatalogId) {
-        lock(&self.0).insert(catalog, Instant::now());
+    pub(crate) fn note(&self, catalog: CatalogId, count: usize) {
+        let mut all = lock(&self.0);
+        let (last, so_far) = all.entry(catalog).or_insert((Instant::now(), 0));
+        (*last, *so_far) = (Instant::now(), *so_far + count);
     }
 
-    /// Those into which nothing was imported for so long.
+    /// Those into which nothing was imported for so long. Fewer choices than make a long tail give none.
     fn take(&self, quiet: Duration) -> Vec<CatalogId> {
-        lock(&self.0).extract_if(|_, last| last.elapsed() >= quiet).map(|(catalog, _)| catalog).collect()
+        let is_due = |_: &CatalogId, (last, count): &mut (Instant, usize)| *count > LEAST_TAIL && last.elapsed() >= quiet;
+        lock(&self.0).extract_if(is_due).map(|(catalog, _)| catalog).collect()
     }
 }
 
@@ -40,7 +43,7 @@ impl Service {
                 }
                 if self.is_stopping() {
                     // Some of it may be left.
-                    self.imported.note(catalog);
+                    self.imported.note(catalog, LEAST_TAIL + 1);
                 }
             }
         }
@@ -60,13 +63,16 @@ impl Service {
     }
 
     async fn put_tails_aside(&self, catalog: CatalogId, is_over: impl Fn() -> bool) -> Result<(), StoreError> {
+        if is_over() {
+            return Ok(());
+        }
         let contexts = self.store.long_tails(catalog, LEAST_TAIL as u64 + 1).await?;
         for together in contexts.chunks(SNAPSHOTS) {
-            if is_over() {
-                break;
-            }
             let mut folds = Vec::with_capacity(together.len());
             for context in together {
+                if is_over() {
+                    return Ok(());
+                }
                 folds.push((SnapshotKey::new(catalog, Some(context)), load(&*self.store, catalog, Some(context)).await?));
             }
             let encode = move || folds.into_iter().map(|(key, fold)| (key, Snapshot::of(&fold))).collect::<Vec<_>>();

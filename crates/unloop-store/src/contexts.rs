@@ -22,6 +22,8 @@ const TURN: usize = 32;
 /// Events kept after they were taken in, and bytes of them: a context that was being loaded meanwhile has them from here.
 const RECENT: usize = 1_024;
 const RECENT_BYTES: usize = 1 << 20;
+/// The part of its bytes that what had to go may take until it is put aside. What is more is not: the log has it all.
+const ASIDE_PART: usize = 16;
 /// Events since its last snapshot that a context has at least before it is put aside again: with more it takes too long to load.
 pub const LEAST_TAIL: usize = 256;
 /// Snapshots written at a time.
@@ -107,7 +109,7 @@ pub struct Contexts<H: Held = Fold> {
     /// The last erasure of each catalog that was taken in.
     erasures: Mutex<HashMap<CatalogId, u64>>,
     /// What somebody is loading already.
-    loading: Mutex<HashMap<Place, Arc<tokio::sync::Mutex<()>>>>,
+    loading: Mutex<HashMap<Place, Turn>>,
 }
 
 struct Cache<H> {
@@ -115,6 +117,7 @@ struct Cache<H> {
     bytes: usize,
     /// Folds to be put aside. To make bytes of them takes long: nobody waits for that here.
     aside: HashMap<SnapshotKey, Fold>,
+    aside_bytes: usize,
 }
 
 /// The part of the log that was taken in.
@@ -187,7 +190,7 @@ impl<H: Held> Contexts<H> {
     /// If the store cannot be read.
     pub async fn new(store: Arc<dyn Store>, limits: CacheLimits) -> Result<Self, StoreError> {
         let taken = Mutex::new(Taken::new(store.head().await?.seq));
-        let cache = Mutex::new(Cache { slots: LruCache::unbounded(), bytes: 0, aside: HashMap::new() });
+        let cache = Mutex::new(Cache { slots: LruCache::unbounded(), bytes: 0, aside: HashMap::new(), aside_bytes: 0 });
         Ok(Self { store, limits, cache, taken, erasures: Mutex::default(), loading: Mutex::new(HashMap::new()) })
     }
 
@@ -291,7 +294,9 @@ impl<H: Held> Contexts<H> {
 
     /// What [`put_aside`](Self::put_aside) would write, for whoever has a thread to make bytes of it: of many presentations that takes long.
     pub fn to_be_put_aside(&self) -> Vec<(SnapshotKey, Fold)> {
-        lock(&self.cache).aside.drain().collect()
+        let mut cache = lock(&self.cache);
+        cache.aside_bytes = 0;
+        cache.aside.drain().collect()
     }
 
     /// Puts everything aside that is not yet: at the end.
@@ -338,14 +343,13 @@ impl<H: Held> Contexts<H> {
     /// Loads a context, once for all who wait for it.
     async fn join(&self, place: &Place) -> Result<Arc<Mutex<H>>, StoreError> {
         let turn = Arc::clone(lock(&self.loading).entry(place.clone()).or_default());
-        let mine = turn.lock().await;
-        if let Some(held) = self.find(place) {
-            return Ok(held);
+        // Whoever asks may go away in the middle.
+        let _left = Left { loading: &self.loading, place, turn: &turn };
+        let _mine = turn.lock().await;
+        match self.find(place) {
+            Some(held) => Ok(held),
+            None => self.load(place).await,
         }
-        let loaded = self.load(place).await;
-        lock(&self.loading).remove(place);
-        drop(mine);
-        loaded
     }
 
     async fn load(&self, place: &Place) -> Result<Arc<Mutex<H>>, StoreError> {
@@ -361,7 +365,8 @@ impl<H: Held> Contexts<H> {
                     let held = Arc::new(Mutex::new(held));
                     let mut cache = lock(&self.cache);
                     cache.bytes += bytes;
-                    cache.slots.put(place.clone(), Slot { held: Arc::clone(&held), bytes });
+                    let before = cache.slots.put(place.clone(), Slot { held: Arc::clone(&held), bytes });
+                    cache.bytes -= before.map_or(0, |slot| slot.bytes);
                     break (held, distinct);
                 }
             }
@@ -383,10 +388,11 @@ impl<H: Held> Contexts<H> {
                 .filter(|((catalog, _), _)| *catalog == event.catalog)
                 .map(|(place, _)| place.clone())
                 .collect();
-            for place in of_it {
-                cache.bytes -= cache.slots.pop(&place).map_or(0, |slot| slot.bytes);
-            }
+            let gone: Vec<Slot<H>> = of_it.iter().filter_map(|place| cache.slots.pop(place)).collect();
+            cache.bytes -= gone.iter().map(|slot| slot.bytes).sum::<usize>();
             cache.aside.retain(|key, _| key.catalog != event.catalog);
+            // Thousands of them take a while to be dropped.
+            drop(cache);
             return Ok(());
         }
         let own = event.context.clone().map(|context| (event.catalog, Some(context)));
@@ -407,10 +413,17 @@ impl<H: Held> Contexts<H> {
     fn keep(&self, place: &Place, held: &Mutex<H>, tail: usize) {
         let mut own = lock(held);
         if own.fold().tail() >= tail {
+            let bytes = own.fold().heap_bytes();
+            let aside = lock(&self.cache).aside_bytes;
+            // One of any size, so that the largest is ever put aside.
+            if aside > 0 && aside + bytes > self.limits.bytes / ASIDE_PART {
+                return;
+            }
             let fold = own.fold().clone();
+            let mut cache = lock(&self.cache);
+            cache.aside_bytes += bytes;
+            cache.aside.insert(SnapshotKey::new(place.0, place.1.as_deref()), fold);
             own.fold_mut().was_put_aside();
-            drop(own);
-            lock(&self.cache).aside.insert(SnapshotKey::new(place.0, place.1.as_deref()), fold);
         }
     }
 
@@ -441,6 +454,26 @@ impl<H: Held> Contexts<H> {
         }
         for (place, slot) in gone {
             self.keep(&place, &slot.held, 1);
+        }
+    }
+}
+
+/// A turn to load something.
+type Turn = Arc<tokio::sync::Mutex<()>>;
+
+/// Takes a place out of those that are being loaded, however that ends, by the last one who waited for it.
+struct Left<'a> {
+    loading: &'a Mutex<HashMap<Place, Turn>>,
+    place: &'a Place,
+    turn: &'a Turn,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        let mut loading = lock(self.loading);
+        // The one in the table, and this one's own.
+        if loading.get(self.place).is_some_and(|turn| Arc::ptr_eq(turn, self.turn) && Arc::strong_count(turn) == 2) {
+            loading.remove(self.place);
         }
     }
 }

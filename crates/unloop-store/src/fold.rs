@@ -99,7 +99,7 @@ impl Fold {
 
     /// How much memory it takes, about.
     pub fn heap_bytes(&self) -> usize {
-        size_of::<Self>() + self.options.heap_bytes() + self.statistics.heap_bytes() + 4 * self.members.capacity()
+        size_of::<Self>() + self.options.table_bytes() + self.statistics.heap_bytes() + 4 * self.members.capacity()
     }
 
     /// Takes an event in that belongs to it.

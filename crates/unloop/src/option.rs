@@ -220,9 +220,11 @@ impl Options {
 
     /// Bytes on the heap that no clone shares.
     pub fn heap_bytes(&self) -> usize {
-        if Arc::strong_count(&self.table) > 1 {
-            return 0;
-        }
+        if Arc::strong_count(&self.table) > 1 { 0 } else { self.table_bytes() }
+    }
+
+    /// Bytes on the heap, those that clones share too.
+    pub fn table_bytes(&self) -> usize {
         let Table { text, ends, index } = &*self.table;
         // Two counts of owners beside the table.
         16 + size_of::<Table>() + text.capacity() + 4 * ends.capacity() + index.allocation_size()

@@ -380,6 +380,8 @@ impl Service {
     /// Erases a context, or a whole catalog.
     pub(crate) async fn erase(&self, id: CatalogId, context: Option<String>) -> Result<ErasedSent, Problem> {
         let whole = context.is_none();
+        // Before it: what is noted of it goes with it.
+        self.send_notes();
         let erased = self.store.erase(id, context, now()).await.map_err(|error| self.failed(error))?;
         if let Some(seq) = erased.seq {
             self.reach(seq).await;

@@ -155,8 +155,9 @@ pub(crate) async fn import(
     }
     if !entries.is_empty() {
         let told: Vec<(EventKind, String, Body)> = entries.iter().filter_map(named).collect();
+        let count = entries.len();
         let answers = service.append(entries).await?;
-        service.imported.note(known.id);
+        service.imported.note(known.id, count);
         for ((answer, place), (of, id, body)) in answers.into_iter().zip(places).zip(told) {
             rows[place] = Some(match service.answered(&known, of, id.clone(), &body, answer).await {
                 Ok(sent) => ChoiceDone::new(id, &sent),

@@ -150,7 +150,8 @@ impl Writer {
             notes: Vec::new(),
             due,
             pending,
-            checkpoint: CHECKPOINT,
+            // None is set yet: the first transaction does.
+            checkpoint: 0,
             unemptied,
             erasures: Vec::new(),
         }
