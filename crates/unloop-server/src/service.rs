@@ -47,9 +47,8 @@ const MOST_PAGES: usize = 64 << 20;
 /// The part that is left to what is being computed, up to so many bytes: a ranking of 300 options takes 40 MB while it is made.
 const WORK_PART: usize = 3;
 const MOST_WORK: usize = 128 << 20;
-/// What the heap takes for a byte that contexts ask for: 1.1 where they only grow, 1.36 where some go and others come, of other sizes. With glibc
-/// that is 1.26 and with jemalloc 1.48, and mimalloc takes 0.6 to 0.7 of the time of glibc (8 000 presenters of 300 options, four threads); a server has
-/// more threads (`cargo bench -p unloop-cli --bench service -- soak=600`).
+/// What the heap takes for a byte that contexts ask for, where some go and others of other sizes come
+/// (`cargo bench -p unloop-cli --bench service -- soak=600`).
 const HEAP: f64 = 1.5;
 
 /// Everything shared.
