@@ -306,10 +306,14 @@ impl<H: Held> Contexts<H> {
     pub async fn put_all_aside(&self) -> Result<usize, StoreError> {
         let held: Vec<(Place, Arc<Mutex<H>>)> =
             lock(&self.cache).slots.iter().map(|(place, slot)| (place.clone(), Arc::clone(&slot.held))).collect();
+        let mut count = 0;
         for (place, held) in held {
-            self.keep(&place, &held, 1);
+            if !self.keep(&place, &held, 1) {
+                count += self.put_aside().await?;
+                self.keep(&place, &held, 1);
+            }
         }
-        self.put_aside().await
+        Ok(count + self.put_aside().await?)
     }
 
     /// Lets everything go, as if it had not been used for long.
@@ -409,15 +413,15 @@ impl<H: Held> Contexts<H> {
         Ok(())
     }
 
-    /// Has a context put aside if its tail is so long.
-    fn keep(&self, place: &Place, held: &Mutex<H>, tail: usize) {
+    /// Has a context put aside if its tail is so long. False if there is no room for it before others are.
+    fn keep(&self, place: &Place, held: &Mutex<H>, tail: usize) -> bool {
         let mut own = lock(held);
         if own.fold().tail() >= tail {
             let bytes = own.fold().heap_bytes();
             let aside = lock(&self.cache).aside_bytes;
             // One of any size, so that the largest is ever put aside.
             if aside > 0 && aside + bytes > self.limits.bytes / ASIDE_PART {
-                return;
+                return false;
             }
             let fold = own.fold().clone();
             let mut cache = lock(&self.cache);
@@ -425,6 +429,7 @@ impl<H: Held> Contexts<H> {
             cache.aside.insert(SnapshotKey::new(place.0, place.1.as_deref()), fold);
             own.fold_mut().was_put_aside();
         }
+        true
     }
 
     fn measure(&self, place: &Place, held: &Arc<Mutex<H>>, bytes: usize) {

@@ -100,6 +100,28 @@ fn they_are_put_aside() {
     });
 }
 
+/// However little may wait to be put aside: at the end everything is.
+#[test]
+fn at_the_end_all_of_them_are_put_aside() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(Memory::new());
+        let contexts: Vec<String> = (0..40).map(|number| format!("person {number}")).collect();
+        let limits = CacheLimits { contexts: usize::MAX, bytes: 100_000 };
+        let cache: Contexts = Contexts::new(Arc::clone(&store), limits).await.unwrap();
+        for context in &contexts {
+            cache.with(LUNCH, Some(context), |_| ()).await.unwrap();
+        }
+        fill(&*store, 40, 5).await;
+        cache.follow(0).await.unwrap();
+        assert_eq!(cache.used().contexts, 40, "all of them fit");
+        assert_eq!(cache.put_all_aside().await.unwrap(), 40);
+        for context in &contexts {
+            let kept = store.snapshot(SnapshotKey::new(LUNCH, Some(context))).await.unwrap();
+            assert!(kept.is_some(), "{context}");
+        }
+    });
+}
+
 /// Two servers load, follow, let go and put aside while others append, withdraw and erase: in the end both have what the log has, to the bit.
 #[test]
 fn they_miss_nothing_while_others_append() {
