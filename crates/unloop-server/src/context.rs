@@ -11,15 +11,18 @@ use unloop::{OptionId, Options, Presentation, Presenter};
 use unloop_store::{Applied, Event, Fold, Held, StoreError};
 
 use crate::catalog::Known;
+use crate::problem::Problem;
+use crate::service::Service;
+use crate::standing::internal;
 
 /// What is kept of a context beside its own: its place in lists, its lock.
 const AROUND: usize = 400;
 /// Events after which its size is looked at again.
 const MEASURED_EVERY: u32 = 16;
-/// Distinct presentations with which a presenter takes longer to make than an async thread should be kept.
+/// Distinct presentations with which a presenter takes longer to make than an async thread, or others from the context, should be kept.
 const QUICKLY_MADE: usize = 300;
-/// Distinct presentations with which it takes longer than others should be kept from the context.
-const MADE_AT_ONCE: usize = 5_000;
+/// How often one looks whether a presenter was made that somebody else makes.
+const SOON: Duration = Duration::from_millis(5);
 /// Choices that may come while one is made: with more it is made again.
 const MOST_MISSED: usize = 1 << 16;
 /// So long after somebody began to make one, they have gone away.
@@ -41,17 +44,17 @@ struct Making {
     missed: Vec<Counted>,
 }
 
-/// What comes of a request to present.
-pub(crate) enum Formed {
-    Done(Result<Presented, PresenterError>),
+/// Whether a context can present.
+enum Readiness {
+    Ready,
     /// Somebody has to make a presenter of these counts first.
-    ToBeMade(Fold),
+    ToBeMade(Box<Fold>),
     /// Somebody does.
     BeingMade,
 }
 
 /// A presenter, and what it was made for.
-pub(crate) struct Prepared {
+struct Prepared {
     presenter: Presenter,
     known: Arc<Known>,
     /// The presenter's numbers by the fold's.
@@ -140,21 +143,21 @@ impl Loaded {
         }
     }
 
-    /// As [`present`](Self::present), unless a presenter has to be made first and that takes long.
-    pub(crate) fn form(&mut self, known: &Arc<Known>, seed: u64, asked: &Asked) -> Formed {
-        if self.fold.statistics().distinct() > MADE_AT_ONCE && !self.is_prepared(known) {
-            if self.making.as_ref().is_some_and(|making| making.began.elapsed() < GIVEN_UP) {
-                return Formed::BeingMade;
-            }
-            self.prepared = None;
-            self.making = Some(Making { began: Instant::now(), missed: Vec::new() });
-            return Formed::ToBeMade(self.fold.clone());
+    /// Whether it can present at once, or a presenter has to be made first and that takes long.
+    fn readiness(&mut self, known: &Arc<Known>) -> Readiness {
+        if self.fold.statistics().distinct() <= QUICKLY_MADE || self.is_prepared(known) {
+            return Readiness::Ready;
         }
-        Formed::Done(self.present(known, seed, asked))
+        if self.making.as_ref().is_some_and(|making| making.began.elapsed() < GIVEN_UP) {
+            return Readiness::BeingMade;
+        }
+        self.prepared = None;
+        self.making = Some(Making { began: Instant::now(), missed: Vec::new() });
+        Readiness::ToBeMade(Box::new(self.fold.clone()))
     }
 
     /// Takes a presenter that was made of counts as they were when somebody was told to.
-    pub(crate) fn install(&mut self, made: Result<Prepared, PresenterError>) -> Result<(), PresenterError> {
+    fn install(&mut self, made: Result<Prepared, PresenterError>) -> Result<(), PresenterError> {
         // None where too much came meanwhile: then it is made again.
         let Some(Making { missed, .. }) = self.making.take() else { return Ok(()) };
         let mut prepared = made?;
@@ -171,15 +174,40 @@ impl Loaded {
     }
 
     fn prepare(&mut self, known: &Arc<Known>, seed: u64) -> Result<(), PresenterError> {
-        if self.is_prepared(known) {
-            return Ok(());
+        if !self.is_prepared(known) {
+            self.prepared = None;
+            self.prepared = Some(Prepared::new(&self.fold, known, seed)?);
+            self.measure();
         }
-        self.prepared = None;
-        let distinct = self.fold.statistics().distinct();
-        let prepared = aside(distinct > QUICKLY_MADE, || Prepared::new(&self.fold, known, seed))?;
-        self.prepared = Some(prepared);
-        self.measure();
         Ok(())
+    }
+}
+
+impl Service {
+    /// Does something with a context that can present. Of many presentations a presenter takes long to make: that is done without keeping others, and
+    /// choices, from the context.
+    pub(crate) async fn presenting<R>(
+        &self,
+        known: &Arc<Known>,
+        context: Option<&str>,
+        work: impl Fn(&mut Loaded) -> R,
+    ) -> Result<R, Problem> {
+        loop {
+            let look = |loaded: &mut Loaded| match loaded.readiness(known) {
+                Readiness::Ready => Ok(work(loaded)),
+                other => Err(other),
+            };
+            match self.contexts.with(known.id, context, look).await.map_err(|error| self.failed(error))? {
+                Ok(done) => return Ok(done),
+                Err(Readiness::ToBeMade(fold)) => {
+                    let seed = self.seed_of(known.id, context);
+                    let made = aside(true, || Prepared::new(&fold, known, seed));
+                    let installed = self.contexts.with(known.id, context, |loaded| loaded.install(made)).await;
+                    installed.map_err(|error| self.failed(error))?.map_err(|error| internal(&error))?;
+                }
+                Err(_) => tokio::time::sleep(SOON).await,
+            }
+        }
     }
 }
 
@@ -209,7 +237,7 @@ fn retired(mut presenter: Presenter, known: &Known) -> Presenter {
 }
 
 impl Prepared {
-    pub(crate) fn new(fold: &Fold, known: &Arc<Known>, seed: u64) -> Result<Self, PresenterError> {
+    fn new(fold: &Fold, known: &Arc<Known>, seed: u64) -> Result<Self, PresenterError> {
         let Numbering { names, alpha, numbers } = Numbering::new(fold, known)?;
         let statistics = fold.statistics().renumbered(names.len(), |option| numbers[option.index()])?;
         let presenter = begin(known, &names, alpha, seed).build_with(&statistics)?;
@@ -377,15 +405,15 @@ mod tests {
     fn what_comes_while_a_presenter_is_made_is_in_it() {
         let (known, asked) = (known(), Asked { size: 3, ..Asked::default() });
         let mut loaded = Loaded::new(Fold::new());
-        let count = 20 * MADE_AT_ONCE as u64;
+        let count = 100 * QUICKLY_MADE as u64;
         (1..=count).for_each(|seq| assert_eq!(loaded.apply(&event(seq)).unwrap(), Applied::Counted));
-        assert!(loaded.fold.statistics().distinct() > MADE_AT_ONCE, "{}", loaded.fold.statistics().distinct());
-        let Formed::ToBeMade(fold) = loaded.form(&known, 7, &asked) else { panic!("it takes long") };
-        assert!(matches!(loaded.form(&known, 7, &asked), Formed::BeingMade));
+        assert!(loaded.fold.statistics().distinct() > QUICKLY_MADE, "{}", loaded.fold.statistics().distinct());
+        let Readiness::ToBeMade(fold) = loaded.readiness(&known) else { panic!("it takes long") };
+        assert!(matches!(loaded.readiness(&known), Readiness::BeingMade));
         (count + 1..=count + 3_000).for_each(|seq| assert_eq!(loaded.apply(&event(seq)).unwrap(), Applied::Counted));
         loaded.install(Prepared::new(&fold, &known, 7)).unwrap();
-        let Formed::Done(shown) = loaded.form(&known, 7, &asked) else { panic!("it is there") };
-        assert_eq!(shown.unwrap().len(), 3);
+        assert!(matches!(loaded.readiness(&known), Readiness::Ready));
+        assert_eq!(loaded.present(&known, 7, &asked).unwrap().len(), 3);
         loaded.apply(&event(count + 3_001)).unwrap();
         let prepared = loaded.prepared.as_ref().unwrap();
         let expected = loaded

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use unloop_store::{
-    Appended, CacheLimits, CatalogId, Contexts, Entry, Event, Kind as EventKind, Note, Snapshot, Store, StoreError, What,
+    Appended, CacheLimits, CatalogId, Contexts, Entry, Event, Fold, Kind as EventKind, Note, Snapshot, SnapshotKey, Store,
+    StoreError, What,
 };
 
 use crate::beside::compute;
@@ -294,9 +295,6 @@ impl Service {
 
     /// Waits until what was recorded is taken in. What takes too long is recorded all the same.
     async fn taken_in(&self, seq: u64) {
-        if self.position() >= seq {
-            return;
-        }
         if tokio::time::timeout(TAKEN_IN, self.reach(seq)).await.is_err() {
             tracing::warn!("the log is taken in too slowly: answers may not know of the last choices");
         }
@@ -416,9 +414,8 @@ impl Service {
         }
     }
 
-    /// Writes what is to be put aside. Bytes are made of it beside the threads that answer.
-    async fn put_aside(&self) -> Result<(), StoreError> {
-        let mut folds = self.contexts.to_be_put_aside();
+    /// Puts folds aside. Bytes are made of them beside the threads that answer.
+    pub(crate) async fn put_aside(&self, mut folds: Vec<(SnapshotKey, Fold)>) -> Result<(), StoreError> {
         while !folds.is_empty() {
             let rest = folds.split_off(folds.len().min(SNAPSHOTS));
             let encode = move || folds.into_iter().map(|(key, fold)| (key, Snapshot::of(&fold))).collect::<Vec<_>>();
@@ -454,7 +451,7 @@ impl Service {
             {
                 tracing::error!(%error, "settings cannot be read");
             }
-            if let Err(error) = self.put_aside().await {
+            if let Err(error) = self.put_aside(self.contexts.to_be_put_aside()).await {
                 self.health.note(&error);
                 tracing::warn!(%error, "snapshots were not written");
             }

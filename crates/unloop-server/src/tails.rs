@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use unloop_store::{CatalogId, LEAST_TAIL, Snapshot, SnapshotKey, StoreError, load};
+use unloop_store::{CatalogId, LEAST_TAIL, SnapshotKey, StoreError, load};
 
-use crate::beside::compute;
 use crate::lock::lock;
 use crate::service::{SNAPSHOTS, Service};
 
@@ -75,10 +74,7 @@ impl Service {
                 }
                 folds.push((SnapshotKey::new(catalog, Some(context)), load(&*self.store, catalog, Some(context)).await?));
             }
-            let encode = move || folds.into_iter().map(|(key, fold)| (key, Snapshot::of(&fold))).collect::<Vec<_>>();
-            if let Ok(snapshots) = compute(encode).await {
-                self.store.put_snapshots(snapshots).await?;
-            }
+            self.put_aside(folds).await?;
         }
         Ok(())
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json as Reply;
 use axum::extract::State;
@@ -11,16 +10,15 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use unloop::presenter::PresenterError;
-use unloop_store::{Fold, Note, PresentationNote};
+use unloop_store::{Note, PresentationNote};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Rows, context_of};
 use crate::access::{Access, Scope};
-use crate::beside::compute;
 use crate::body::{Bulk, Json, Many, Path, parse_row};
 use crate::catalog::{Known, MOST_SIZE, OrderName, PolicyName};
-use crate::context::{Asked, Formed, Loaded, Prepared, aside};
+use crate::context::{Asked, aside};
 use crate::now;
 use crate::problem::{Kind, Problem, Sent};
 use crate::service::{Service, Shared};
@@ -33,9 +31,6 @@ const MOST_BATCH: usize = 1_000;
 const MOST_CANDIDATES: usize = 10_000;
 /// Options and candidates with which forming a presentation keeps an async thread too long.
 const MANY: usize = 2_000;
-
-/// How often one looks whether a presenter was made that somebody else makes.
-const SOON: Duration = Duration::from_millis(5);
 
 /// What is asked for.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
@@ -211,18 +206,6 @@ impl PresentationAsked {
 }
 
 impl Service {
-    /// Makes a presenter of a big context. It is made to the end though whoever asked goes away: the next one finds it.
-    async fn make(self: &Shared, known: &Arc<Known>, context: Option<&str>, fold: Fold, seed: u64) -> Result<(), Problem> {
-        let (service, known, context) = (Arc::clone(self), Arc::clone(known), context.map(str::to_owned));
-        let made = tokio::spawn(async move {
-            let own = Arc::clone(&known);
-            let made = compute(move || Prepared::new(&fold, &own, seed)).await?;
-            let installed = service.contexts.with(known.id, context.as_deref(), |loaded| loaded.install(made)).await;
-            installed.map_err(|error| service.failed(error))?.map_err(|error| refused(&error))
-        });
-        made.await.map_err(|error| internal(&error))?
-    }
-
     /// Forms a presentation. Nothing is made for a context that is not known, and nothing waits for a disk.
     pub(crate) async fn present(
         self: &Shared,
@@ -233,15 +216,9 @@ impl Service {
         self.at_least(at_least).await?;
         let seed = self.seed_of(known.id, context.as_deref());
         let many = asked.candidates.as_ref().map_or(0, Vec::len) + asked.excluded.len() > MANY;
-        let presented = loop {
-            let form = |loaded: &mut Loaded| aside(many, || loaded.form(known, seed, &asked));
-            let formed = self.contexts.with(known.id, context.as_deref(), form).await.map_err(|error| self.failed(error))?;
-            match formed {
-                Formed::Done(presented) => break presented.map_err(|error| refused(&error))?,
-                Formed::BeingMade => tokio::time::sleep(SOON).await,
-                Formed::ToBeMade(fold) => self.make(known, context.as_deref(), fold, seed).await?,
-            }
-        };
+        let formed =
+            self.presenting(known, context.as_deref(), |loaded| aside(many, || loaded.present(known, seed, &asked))).await?;
+        let presented = formed.map_err(|error| refused(&error))?;
         // Everything up to here was taken in before.
         let seq = self.position();
         let made = now();

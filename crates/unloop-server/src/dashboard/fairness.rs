@@ -191,7 +191,7 @@ impl Service {
                 let policy = known.settings.policy.into();
                 let asked = Asked { size, policy, order: known.settings.order.into(), ..Asked::default() };
                 let seed = self.seed_of(known.id, None);
-                let formed = self.contexts.with(known.id, None, |loaded| {
+                let formed = self.presenting(known, None, |loaded| {
                     aside(true, || {
                         let mut times: HashMap<String, f64> = HashMap::new();
                         for _ in 0..ROUNDS {

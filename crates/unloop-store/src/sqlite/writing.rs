@@ -292,11 +292,17 @@ impl Writer {
         loop {
             let mut log = Log::begin(&self.connection)?;
             let count = self.notes.len();
-            let part = if count > TOO_MANY_NOTES { count / 4 } else { NOTES_TOGETHER };
-            // Before the rest, all of them: an erasure in it takes those of its context, too.
-            let part = if together[done..].iter().any(|work| work.erases()) { count } else { part.min(count) };
-            // Once for each transaction, however many join it.
-            let part = if done == 0 || part == count { part } else { 0 };
+            let part = if together[done..].iter().any(|work| work.erases()) {
+                // Before the rest, all of them: an erasure takes those of its context, too.
+                count
+            } else if done > 0 {
+                // Once for each transaction, however many join it.
+                0
+            } else if count > TOO_MANY_NOTES {
+                count / 4
+            } else {
+                count.min(NOTES_TOGETHER)
+            };
             self.notes[..part].iter().try_for_each(|note| log.note(note))?;
             for work in &mut together[done..] {
                 work.work(&mut log)?;

@@ -58,7 +58,7 @@ impl SpanningTree {
     pub(crate) fn of_columns<'a, T: Copy + Into<u32> + 'a>(n: usize, columns: impl Iterator<Item = (&'a [T], f64)>) -> Self {
         let mut pairs: HashMap<(u32, u32), f64, foldhash::fast::FixedState> = HashMap::default();
         for (set, b) in columns {
-            // By fours: to grow step by step takes as long as to count.
+            // In larger steps than the table takes by itself: every one moves all pairs, and somebody waits for a presenter.
             if pairs.capacity() < pairs.len() + set.len() {
                 pairs.reserve(4 * pairs.len() + 64);
             }
