@@ -3,8 +3,8 @@
 
 #[path = "../benches/service/caller.rs"]
 mod caller;
-#[path = "../benches/service/load.rs"]
-mod load;
+#[path = "../benches/service/figures.rs"]
+mod figures;
 #[path = "serving/mod.rs"]
 mod server;
 #[path = "../benches/service/soak.rs"]

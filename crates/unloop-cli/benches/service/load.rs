@@ -1,110 +1,165 @@
 //! Requests at a steady rate, whether or not the server keeps up; the time of each counts from when it was due.
-#![allow(dead_code, reason = "tests use the figures alone")]
+//!
+//! One thread that waits for answers and for the next request to be due, both at once. A runtime with timers of milliseconds, or a clock in a thread of its own,
+//! would be a good part of what is measured: 50 µs for each thread that has to be woken up.
 
-use std::cell::RefCell;
-use std::net::SocketAddr;
-use std::rc::Rc;
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
+use polling::{Event, Events, PollMode, Poller};
 
-use super::caller::Caller;
+use super::caller::Answer;
+use super::figures::{Cores, Load};
 
-/// What came of it.
-pub(crate) struct Load {
-    /// Microseconds from when it was due.
-    pub(crate) times: Histogram<u64>,
-    pub(crate) errors: u64,
-    pub(crate) seconds: f64,
-    /// The part of the time that other machines on the same host took away: figures with much of it say little.
-    pub(crate) stolen: f64,
-}
+/// Answers that are looked at before the next requests are sent.
+const AT_ONCE: NonZeroUsize = NonZeroUsize::new(64).expect("some");
+/// A stretch of a load with figures of its own.
+const STRETCH: Duration = Duration::from_secs(1);
 
-/// Time of all cores since the start, and the part of it that was taken away; where the system tells.
-#[derive(Clone, Copy)]
-pub(crate) struct Cores {
-    all: f64,
-    stolen: f64,
-}
-
-impl Cores {
-    pub(crate) fn now() -> Self {
-        let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-        let times = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
-        let times: Vec<f64> = times.filter_map(|time| time.parse().ok()).collect();
-        Self { all: times.iter().sum(), stolen: times.get(7).copied().unwrap_or(0.0) }
-    }
-
-    /// The part that was taken away since.
-    pub(crate) fn stolen(self) -> f64 {
-        let now = Self::now();
-        (now.stolen - self.stolen) / (now.all - self.all).max(1.0)
-    }
-}
-
-impl Load {
-    pub(crate) fn new() -> Self {
-        Self { times: Histogram::new_with_bounds(1, 60_000_000, 3).expect("bounds"), errors: 0, seconds: 0.0, stolen: 0.0 }
-    }
-
-    /// A quantile in milliseconds.
-    pub(crate) fn ms(&self, quantile: f64) -> f64 {
-        self.times.value_at_quantile(quantile) as f64 / 1e3
-    }
-
-    pub(crate) fn rate(&self) -> f64 {
-        self.times.len() as f64 / self.seconds
-    }
-}
-
-/// A request: what it posts where, by its number; and whether the answer is a good one.
+/// A request: its bytes, by its number; and whether the answer is a good one.
 pub(crate) trait Calls {
-    fn request(&self, number: usize) -> (String, String);
-    fn answered(&self, number: usize, status: u16, body: &[u8]) -> bool;
+    fn request(&mut self, number: usize) -> &[u8];
+    fn answered(&mut self, status: u16, body: &[u8]) -> bool;
+}
+
+/// What came of a load: each second of it, by when requests were due.
+pub(crate) struct Loaded {
+    pub(crate) seconds: Vec<Load>,
+}
+
+impl Loaded {
+    pub(crate) fn whole(&self) -> Load {
+        self.sum(|_| true)
+    }
+
+    /// The seconds in which nothing was stolen, and how many these are.
+    pub(crate) fn quiet(&self) -> (Load, usize) {
+        let quiet = |second: &Load| second.stolen == 0.0 && !second.times.is_empty();
+        (self.sum(quiet), self.seconds.iter().filter(|second| quiet(second)).count())
+    }
+
+    fn sum(&self, which: impl Fn(&Load) -> bool) -> Load {
+        let mut sum = Load::new();
+        self.seconds.iter().filter(|second| which(second)).for_each(|second| sum.add(second));
+        sum
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    received: Vec<u8>,
+    /// When the request was due whose answer it waits for, and in which second.
+    since: Instant,
+    second: usize,
 }
 
 /// Sends requests at a rate over some connections (open loop), or as fast as each is answered if there is no rate (closed loop).
-pub(crate) async fn load(address: SocketAddr, calls: Rc<dyn Calls>, count: usize, rate: Option<f64>, connections: usize) -> Load {
-    let load = Rc::new(RefCell::new(Load::new()));
-    let (begin, cores) = (Instant::now(), Cores::now());
-    let (send, due) = tokio::sync::mpsc::unbounded_channel();
-    // A thread of its own says when: the runtime's timer has milliseconds, and to look at the clock all the time takes a core.
-    let clock = std::thread::spawn(move || {
-        for number in 0..count {
-            let due = begin + rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(number as f64 / rate));
-            std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            if send.send((number, due)).is_err() {
-                return;
-            }
+pub(crate) fn load(address: SocketAddr, calls: &mut dyn Calls, count: usize, rate: Option<f64>, connections: usize) -> Loaded {
+    let poller = Poller::new().expect("a poller");
+    let mut all: Vec<Connection> = (0..connections).map(|number| connect(address, number, &poller)).collect();
+    // In turn: the server closes a connection on which nothing comes for long.
+    let mut idle: VecDeque<usize> = (0..connections).collect();
+    let mut events = Events::with_capacity(AT_ONCE);
+    let begin = Instant::now();
+    let mut seconds = Seconds { begin, done: Vec::new(), cores: Cores::now() };
+    let (mut sent, mut answered) = (0, 0);
+    while answered < count {
+        let now = Instant::now();
+        seconds.reach(now);
+        let due = |number: usize| rate.map_or(now, |rate| begin + Duration::from_secs_f64(number as f64 / rate));
+        while sent < count
+            && due(sent) <= now
+            && let Some(free) = idle.pop_front()
+        {
+            let since = due(sent);
+            let second = (since - begin).as_nanos() / STRETCH.as_nanos();
+            let own = &mut all[free];
+            (own.since, own.second) = (since, second as usize);
+            own.received.clear();
+            // Small, and the last one was answered: there is room for it.
+            own.stream.write_all(calls.request(sent)).expect("sent");
+            sent += 1;
         }
-    });
-    let due = Rc::new(tokio::sync::Mutex::new(due));
-    let local = tokio::task::LocalSet::new();
-    for _ in 0..connections {
-        let (load, due, calls) = (Rc::clone(&load), Rc::clone(&due), Rc::clone(&calls));
-        local.spawn_local(async move {
-            let mut caller = Caller::new(address).await.expect("a connection");
-            loop {
-                let next = due.lock().await.recv().await;
-                let Some((number, due)) = next else { break };
-                let since = if rate.is_some() { due } else { Instant::now() };
-                let (path, body) = calls.request(number);
-                let good = if let Ok((status, body)) = caller.post(&path, &body).await {
-                    calls.answered(number, status, body)
-                } else {
-                    caller = Caller::new(address).await.expect("a connection");
-                    false
-                };
-                let mut load = load.borrow_mut();
-                load.errors += u64::from(!good);
-                let time = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
-                load.times.saturating_record(time.max(1));
-            }
-        });
+        // Without a connection that is free the next one waits; its time runs.
+        let patience = (sent < count && !idle.is_empty()).then(|| due(sent).saturating_duration_since(Instant::now()));
+        events.clear();
+        poller.wait(&mut events, patience).expect("events");
+        for event in events.iter() {
+            let own = &mut all[event.key];
+            let Some(answer) = own.receive() else { continue };
+            let load = seconds.of(own.second);
+            let good = calls.answered(answer.status, &own.received[answer.start..answer.end]);
+            load.errors += u64::from(!good);
+            load.times.saturating_record(u64::try_from(own.since.elapsed().as_micros()).unwrap_or(u64::MAX).max(1));
+            answered += 1;
+            idle.push_back(event.key);
+        }
     }
-    local.await;
-    let mut load = load.replace(Load::new());
-    (load.seconds, load.stolen) = (begin.elapsed().as_secs_f64(), cores.stolen());
-    clock.join().expect("it ended");
-    load
+    all.iter().for_each(|own| poller.delete(&own.stream).expect("known"));
+    seconds.end()
+}
+
+fn connect(address: SocketAddr, number: usize, poller: &Poller) -> Connection {
+    let stream = TcpStream::connect(address).expect("a connection");
+    stream.set_nodelay(true).and_then(|()| stream.set_nonblocking(true)).expect("set");
+    // SAFETY: it is deleted from the poller before it goes.
+    unsafe { poller.add_with_mode(&stream, Event::readable(number), PollMode::Level) }.expect("watched");
+    Connection { stream, received: Vec::new(), since: Instant::now(), second: 0 }
+}
+
+impl Connection {
+    /// The answer, once it is whole. A connection that breaks is no load that anybody could compare.
+    fn receive(&mut self) -> Option<Answer> {
+        let mut bytes = [0; 4_096];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => panic!("the server hung up"),
+            Ok(length) => self.received.extend_from_slice(&bytes[..length]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+            Err(error) => panic!("{error}"),
+        }
+        Answer::parse(&self.received).expect("an answer")
+    }
+}
+
+/// Figures of each second.
+struct Seconds {
+    begin: Instant,
+    done: Vec<Load>,
+    /// As they were when the last one began.
+    cores: Cores,
+}
+
+impl Seconds {
+    /// Those of a second that has begun.
+    fn of(&mut self, second: usize) -> &mut Load {
+        while self.done.len() <= second {
+            self.done.push(Load::new());
+        }
+        &mut self.done[second]
+    }
+
+    /// Closes what is over.
+    fn reach(&mut self, now: Instant) {
+        let current = ((now - self.begin).as_nanos() / STRETCH.as_nanos()) as usize;
+        if current >= self.done.len() {
+            self.close(STRETCH.as_secs_f64());
+            self.of(current);
+        }
+    }
+
+    fn close(&mut self, seconds: f64) {
+        let cores = std::mem::replace(&mut self.cores, Cores::now());
+        if let Some(last) = self.done.last_mut() {
+            (last.seconds, last.stolen) = (seconds, cores.stolen());
+        }
+    }
+
+    fn end(mut self) -> Loaded {
+        let over = self.begin.elapsed().as_secs_f64() - STRETCH.as_secs_f64() * self.done.len().saturating_sub(1) as f64;
+        self.close(over);
+        Loaded { seconds: self.done }
+    }
 }

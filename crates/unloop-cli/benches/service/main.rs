@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 mod caller;
+mod figures;
 mod load;
 mod pages;
 #[path = "../../tests/serving/mod.rs"]
@@ -13,8 +14,7 @@ mod soak;
 
 use std::io::Write;
 use std::path::Path;
-use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -22,12 +22,15 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use unloop_store::Sqlite;
 
-use caller::Caller;
-use load::{Calls, load};
+use caller::{Caller, request};
+use figures::Load;
+use load::{Calls, Loaded, load};
 use server::{Folder, Server};
 
 const OPTIONS: usize = 300;
 const CONTEXTS: usize = 1_000;
+/// Over which requests of a steady rate come.
+const CONNECTIONS: usize = 64;
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
@@ -87,17 +90,65 @@ async fn past(caller: &mut Caller, contexts: usize, each: usize) {
     }
 }
 
-struct Present;
+/// Somebody of many comes to be shown something.
+#[derive(Default)]
+struct Present {
+    request: Vec<u8>,
+}
 
 impl Calls for Present {
-    fn request(&self, number: usize) -> (String, String) {
+    fn request(&mut self, number: usize) -> &[u8] {
         // In an order of its own, the same each time.
         let context = number.wrapping_mul(7_919) % CONTEXTS;
-        ("/v1/catalogs/c/presentations".into(), format!("{{\"context\":\"person-{context}\",\"size\":5}}"))
+        self.request =
+            request("POST", "/v1/catalogs/c/presentations", &format!("{{\"context\":\"person-{context}\",\"size\":5}}"));
+        &self.request
     }
 
-    fn answered(&self, _: usize, status: u16, _: &[u8]) -> bool {
+    fn answered(&mut self, status: u16, _: &[u8]) -> bool {
         status == 201
+    }
+}
+
+/// A call that does nothing: what client, sockets and HTTP take by themselves.
+struct Nothing {
+    request: Vec<u8>,
+}
+
+impl Nothing {
+    fn new() -> Self {
+        Self { request: request("GET", "/healthz", "") }
+    }
+}
+
+impl Calls for Nothing {
+    fn request(&mut self, _: usize) -> &[u8] {
+        &self.request
+    }
+
+    fn answered(&mut self, status: u16, _: &[u8]) -> bool {
+        status == 200
+    }
+}
+
+/// Loads a server, and tells how long calls took.
+fn timed(what: &str, server: &Server, calls: &mut dyn Calls, count: usize, rate: f64) {
+    let cores = server.cores();
+    let loaded = load(server.address, calls, count, Some(rate), CONNECTIONS);
+    let cores = 1e6 * (server.cores() - cores) / count as f64;
+    tell(&format!("{what}, {rate}/s for {:.0} s, {cores:.0} µs of a core each", count as f64 / rate), &loaded);
+}
+
+/// Tells how long calls took: all of them, and those of the seconds in which the machine was not taken away.
+fn tell(what: &str, loaded: &Loaded) {
+    let (whole, (quiet, seconds)) = (loaded.whole(), loaded.quiet());
+    println!("{what}, {} errors", whole.errors);
+    let row = |which: String, load: &Load| {
+        println!("  {which:>20}: p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms", load.ms(0.5), load.ms(0.99), load.ms(0.999));
+    };
+    row(format!("{:.1} % stolen", 100.0 * whole.stolen), &whole);
+    if seconds > 0 {
+        row(format!("{seconds} s without"), &quiet);
     }
 }
 
@@ -108,24 +159,20 @@ async fn present() {
     catalog(&mut caller).await;
     past(&mut caller, CONTEXTS, 20).await;
     // Everybody once: who comes back is measured by itself, below.
-    load(server.address, Rc::new(Present), 4 * CONTEXTS, Some(2_000.0), 32).await;
+    load(server.address, &mut Present::default(), 4 * CONTEXTS, Some(2_000.0), 32);
     for rate in [4_000.0, 8_000.0] {
-        let done = load(server.address, Rc::new(Present), (20.0 * rate) as usize, Some(rate), 64).await;
-        println!(
-            "present, K = {OPTIONS}, L = 5, {CONTEXTS} contexts, {rate}/s for 20 s: p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, {} errors, {:.1} % stolen",
-            done.ms(0.5),
-            done.ms(0.99),
-            done.ms(0.999),
-            done.errors,
-            100.0 * done.stolen
-        );
+        let count = (20.0 * rate) as usize;
+        timed("nothing (GET /healthz)", &server, &mut Nothing::new(), count, rate);
+        timed(&format!("present, K = {OPTIONS}, L = 5, {CONTEXTS} contexts"), &server, &mut Present::default(), count, rate);
     }
     server.stop();
 }
 
 /// Answers to presentations that were made before.
 struct Choose {
-    ready: Vec<(String, String)>,
+    ready: Vec<Vec<u8>>,
+    /// Those that were sent before.
+    sent: usize,
 }
 
 impl Choose {
@@ -144,43 +191,63 @@ impl Choose {
                 let own = &row["presentation"];
                 let path = format!("/v1/presentations/{}/choice", own["id"].as_str().expect("an id"));
                 let body = json!({ "token": own["token"], "chosen": [own["options"][0]["option"]] });
-                ready.push((path, body.to_string()));
+                ready.push(request("POST", &path, &body.to_string()));
             }
         }
-        Self { ready }
+        Self { ready, sent: 0 }
     }
 }
 
 impl Calls for Choose {
-    fn request(&self, number: usize) -> (String, String) {
-        self.ready[number].clone()
+    fn request(&mut self, number: usize) -> &[u8] {
+        &self.ready[self.sent + number]
     }
 
-    fn answered(&self, _: usize, status: u16, _: &[u8]) -> bool {
+    fn answered(&mut self, status: u16, _: &[u8]) -> bool {
         status == 200
     }
 }
 
+/// Second by second, with flushes of the same disk before and after each: both vary by the minute.
 async fn choose() {
-    const RATE: f64 = 2_000.0;
+    const RATE: usize = 2_000;
+    const SECONDS: usize = 20;
     let folder = Folder::new("load-choose");
-    let server = Server::start(&folder.0.join("unloop.db"), &[]);
+    let database = folder.0.join("unloop.db");
+    let server = Server::start(&database, &[]);
     let mut caller = Caller::new(server.address).await.expect("a connection");
     catalog(&mut caller).await;
-    let count = (20.0 * RATE) as usize;
-    let calls = Choose::new(&mut caller, count).await;
-    let before = flush(&folder.0.join("flush"));
-    let done = load(server.address, Rc::new(calls), count, Some(RATE), 64).await;
-    let flush = 0.5 * (before + flush(&folder.0.join("flush")));
-    println!(
-        "choose, durable, {RATE}/s for 20 s: p50 {:.2} ms, {:.2} flushes of {flush:.2} ms; p99 {:.2} ms, {} errors, {:.1} % stolen",
-        done.ms(0.5),
-        done.ms(0.5) / flush,
-        done.ms(0.99),
-        done.errors,
-        100.0 * done.stolen
-    );
+    let mut calls = Choose::new(&mut caller, SECONDS * RATE).await;
+    noted(&database, SECONDS * RATE);
+    let (mut seconds, mut flushes) = (Vec::new(), Vec::new());
+    let cores = server.cores();
+    let mut before = flush(&folder.0.join("flush"));
+    for second in 0..SECONDS {
+        calls.sent = second * RATE;
+        seconds.push(load(server.address, &mut calls, RATE, Some(RATE as f64), CONNECTIONS).whole());
+        let after = flush(&folder.0.join("flush"));
+        flushes.push(0.5 * (before + after));
+        before = after;
+    }
+    let cores = 1e6 * (server.cores() - cores) / (SECONDS * RATE) as f64;
+    let ratio = |which: &dyn Fn(&Load) -> bool| {
+        let of = seconds.iter().zip(&flushes).filter(|(own, _)| which(own)).map(|(own, flush)| own.ms(0.5) / flush);
+        median(of.collect())
+    };
+    let (all, quiet) = (ratio(&|_| true), ratio(&|own| own.stolen == 0.0));
+    let flush = median(flushes.clone());
+    tell(&format!("choose, durable, {RATE}/s for {SECONDS} s, {cores:.0} µs of a core each"), &Loaded { seconds });
+    println!("  p50 in flushes of {flush:.2} ms: {all:.2}; {quiet:.2} in seconds of which nothing was stolen");
     server.stop();
+}
+
+/// Waits until presentations that were made before are written down: else that is measured with what comes.
+fn noted(database: &Path, count: usize) {
+    let connection = Connection::open(database).expect("opened");
+    let written = || connection.query_row("SELECT count(*) FROM presentations", [], |row| row.get::<_, i64>(0));
+    while written().expect("counted") < count as i64 {
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// Clients that wait for each answer, beside a bare loop of SQLite transactions of as many choices.
@@ -189,17 +256,26 @@ async fn saturation() {
     const EACH: usize = 200;
     for round in 1..=3 {
         let folder = Folder::new("load-saturation");
-        let server = Server::start(&folder.0.join("unloop.db"), &[]);
+        let database = folder.0.join("unloop.db");
+        let server = Server::start(&database, &[]);
         let mut caller = Caller::new(server.address).await.expect("a connection");
         catalog(&mut caller).await;
-        let calls = Choose::new(&mut caller, CLIENTS * EACH).await;
-        let done = load(server.address, Rc::new(calls), CLIENTS * EACH, None, CLIENTS).await;
+        let mut calls = Choose::new(&mut caller, CLIENTS * EACH).await;
+        noted(&database, CLIENTS * EACH);
+        let cores = server.cores();
+        let done = load(server.address, &mut calls, CLIENTS * EACH, None, CLIENTS).whole();
+        let cores = 1e6 * (server.cores() - cores) / (CLIENTS * EACH) as f64;
+        // As fast as client, sockets and HTTP are without anything to record.
+        let nothing = load(server.address, &mut Nothing::new(), CLIENTS * EACH, None, CLIENTS).whole();
         server.stop();
         let bare = bare(&folder.0.join("bare.db"), CLIENTS, EACH);
         println!(
-            "round {round}, choose, {CLIENTS} clients: {:.0} durable choices a second, {:.2} of a bare loop ({bare:.0}); p50 {:.1} ms, p99 {:.1} ms, {} errors, {:.1} % stolen",
+            "round {round}, choose, {CLIENTS} clients: {:.0} durable choices a second, {:.2} of a bare loop ({bare:.0}), {:.2} of calls that do nothing ({:.0}); \
+             p50 {:.1} ms, p99 {:.1} ms, {} errors, {cores:.0} µs of a core each, {:.1} % stolen",
             done.rate(),
             done.rate() / bare,
+            done.rate() / nothing.rate(),
+            nothing.rate(),
             done.ms(0.5),
             done.ms(0.99),
             done.errors,
@@ -266,24 +342,22 @@ async fn first_and_second(server: &Server, people: usize) -> (f64, f64) {
         }
         times.push(took);
     }
-    let median = |which: usize| {
-        let mut own: Vec<f64> = times.iter().map(|took| took[which]).collect();
-        own.sort_by(f64::total_cmp);
-        own[own.len() / 2]
-    };
-    (median(0), median(1))
+    let which = |which: usize| median(times.iter().map(|took| took[which]).collect());
+    (which(0), which(1))
 }
 
 /// Milliseconds to write a page at the end of a file and flush it.
 fn flush(path: &Path) -> f64 {
     let mut file = std::fs::File::create(path).expect("a file");
-    let mut times: Vec<f64> = (0..300)
-        .map(|_| {
-            let began = Instant::now();
-            file.write_all(&[7; 4_096]).and_then(|()| file.sync_data()).expect("flushed");
-            1e3 * began.elapsed().as_secs_f64()
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    let once = |_| {
+        let began = Instant::now();
+        file.write_all(&[7; 4_096]).and_then(|()| file.sync_data()).expect("flushed");
+        1e3 * began.elapsed().as_secs_f64()
+    };
+    median((0..100).map(once).collect())
+}
+
+fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of.get(of.len() / 2).copied().unwrap_or(f64::NAN)
 }

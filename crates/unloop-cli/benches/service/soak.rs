@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::caller::Caller;
-use super::load::{Cores, Load};
+use super::figures::{Cores, Load};
 use super::server::{Folder, Server};
 
 /// How it is loaded.

@@ -35,6 +35,13 @@ impl Server {
         text.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok()).map_or(f64::NAN, |pages| 4_096.0 * pages)
     }
 
+    /// Seconds that cores spent on it, where the system tells: time that was taken away from the machine is not in it.
+    pub(crate) fn cores(&self) -> f64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
+        let times = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+        times.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+    }
+
     /// Ended in good order.
     pub(crate) fn stop(mut self) {
         let _ = Command::new("kill").arg("-TERM").arg(self.process.id().to_string()).status();
