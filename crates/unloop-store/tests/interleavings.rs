@@ -54,8 +54,8 @@ struct World {
 
 impl Case {
     fn open(&self) -> Arc<dyn Store> {
-        // What reaches the disk is for other tests.
-        let settings = SqliteSettings { synchronous: Synchronous::Off, ..SqliteSettings::default() };
+        // What reaches the disk is for other tests. The write-ahead log is copied all the time, beside what is written.
+        let settings = SqliteSettings { synchronous: Synchronous::Off, log_frames: Some(16), ..SqliteSettings::default() };
         match &self.file {
             Some(file) => Arc::new(Sqlite::open_with(file, settings).expect("opened")),
             None => Arc::new(Memory::new()),

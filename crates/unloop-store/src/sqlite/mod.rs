@@ -1,10 +1,11 @@
 //! A store in a file: SQLite with a write-ahead log, flushed before anything is answered.
 //!
 //! One thread writes. It takes all requests that wait, does them in one transaction, commits, and then answers all: the more writers
-//! wait, the more choices share a flush. Other threads read. One process appends at a time; a lock file beside the database says so. Others
+//! wait, the more choices share a flush. Another one copies the write-ahead log into the database meanwhile, others read. One process appends at a time; a lock file beside the database says so. Others
 //! may read beside it, and change settings.
 
 mod backup;
+mod copying;
 mod reading;
 mod schema;
 mod transaction;
@@ -29,6 +30,7 @@ use crate::note::{MOST_NOTES, Note, PresentationNote, Pruned, TrendSelection, Tr
 use crate::replay::{Folding, replay};
 use crate::settings::{CatalogOption, Change, Changed, Settings};
 use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, Then, decide};
+use copying::Copier;
 use transaction::Log;
 use writing::{Emptied, Flushed, Job, Message, Work, Writer};
 
@@ -72,6 +74,8 @@ pub struct SqliteSettings {
     pub vfs: Option<&'static str>,
     /// Bytes of pages that the writer keeps in memory at most; 128 MiB if none, for imports put hashes all over an index.
     pub page_bytes: Option<usize>,
+    /// Frames of the write-ahead log, of a page each, from which on it is copied into the database; 4 096 if none, 16 MB.
+    pub log_frames: Option<u32>,
 }
 
 /// What was found when a database was opened.
@@ -145,7 +149,10 @@ impl Sqlite {
         }
         let pages = i64::try_from(settings.page_bytes.unwrap_or(WRITER_CACHE) / 1_024).unwrap_or(i64::MAX);
         // Below zero it is in KiB.
-        writing.pragma_update(None, "cache_size", -pages.max(1)).map_err(|error| problem(&error))?;
+        let set = writing.pragma_update(None, "cache_size", -pages.max(1));
+        set.and_then(|()| writing.pragma_update(None, "wal_autocheckpoint", 0)).map_err(|error| problem(&error))?;
+        let copier =
+            if appends { Some(Copier::new(connect(path, &file, settings)?).map_err(|error| problem(&error))?) } else { None };
         let opening = Opening { seq: reading::head(&writing)?.seq, unfinished };
         let (writer, messages) = channel();
         let pending = Arc::new(AtomicUsize::new(0));
@@ -153,7 +160,10 @@ impl Sqlite {
             std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|error| problem(&error))
         };
         let own = Arc::clone(&pending);
-        let thread = spawn("unloop-writer", Box::new(move || Writer::new(writing, own, unemptied).run(&messages)))?;
+        let thread = spawn(
+            "unloop-writer",
+            Box::new(move || Writer::new(writing, settings.log_frames, copier, own, unemptied).run(&messages)),
+        )?;
         let (reader, jobs) = channel::<Reading>();
         let jobs = Arc::new(Mutex::new(jobs));
         let mut readers = Vec::new();

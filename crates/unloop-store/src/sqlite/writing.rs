@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
+use super::copying::{self, Copier};
 use super::transaction::Log;
 use crate::error::StoreError;
 use crate::note::Note;
@@ -16,12 +17,14 @@ use crate::note::Note;
 const MOST_TOGETHER: usize = 1_024;
 /// Entries that share a transaction at most. Imports send thousands at a time: the fewer transactions, the fewer times each page is written.
 const MOST_ENTRIES: usize = 262_144;
-/// Pages in the write-ahead log from which on it is copied into the database, and begun anew: 16 MB. With 4 MB that is five times a second at 2 000
-/// choices a second, and whoever chooses meanwhile waits for 10 to 20 ms. A commit that is written over an old one is flushed
+/// Frames of the write-ahead log from which on it is copied into the database, and begun anew: 16 MB. A commit that is written over an old one is flushed
 /// faster than one that makes the file longer.
-const CHECKPOINT: i64 = 4_096;
-/// The same while much is appended at once, 64 MB: the rarer, the fewer times a page is copied that changes again and again.
-const BULK_CHECKPOINT: i64 = 16_384;
+const CHECKPOINT: u32 = 4_096;
+/// Times as many while much is appended at once: the rarer, the fewer times a page is copied that changes again and again. The log is never much longer: from
+/// here on the writer copies it itself.
+const BULK_PART: i64 = 4;
+/// The part of them that the writer copies itself: somebody may wait for it.
+const LITTLE_PART: i64 = 16;
 /// Entries of a transaction from which on that is.
 const BULK: usize = 8_192;
 /// How long notes wait for a transaction that is flushed anyway.
@@ -132,8 +135,12 @@ pub(super) struct Writer {
     due: Option<Instant>,
     /// How many notes were sent and not written.
     pending: Arc<AtomicUsize>,
-    /// From how many pages on the write-ahead log is copied, as it is set.
-    checkpoint: i64,
+    /// Frames of the write-ahead log from which on it is copied.
+    log_frames: i64,
+    /// Copies it; none where somebody else appends.
+    copier: Option<Copier>,
+    /// Whether much was appended at once the last time.
+    bulk: bool,
     /// What was erased may still be in the write-ahead log.
     unemptied: bool,
     /// Erasures that wait for it to be emptied, and until when they do. Nobody else waits with them.
@@ -141,7 +148,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, pending: Arc<AtomicUsize>, unemptied: bool) -> Self {
+    /// A writer. SQLite would copy the write-ahead log inside of a commit: it must have been told not to.
+    pub(super) fn new(
+        connection: Connection,
+        log_frames: Option<u32>,
+        copier: Option<Copier>,
+        pending: Arc<AtomicUsize>,
+        unemptied: bool,
+    ) -> Self {
         connection.set_prepared_statement_cache_capacity(64);
         let due = unemptied.then(Instant::now);
         Self {
@@ -150,8 +164,9 @@ impl Writer {
             notes: Vec::new(),
             due,
             pending,
-            // None is set yet: the first transaction does.
-            checkpoint: 0,
+            log_frames: i64::from(log_frames.unwrap_or(CHECKPOINT)),
+            copier,
+            bulk: false,
             unemptied,
             erasures: Vec::new(),
         }
@@ -174,6 +189,8 @@ impl Writer {
                         self.write(Vec::new(), messages);
                     }
                     self.erasures.drain(..).for_each(|(_, work)| work.answer(Ok(Flushed { emptied: false })));
+                    // Before the connection of this thread: whoever closes last copies what is left.
+                    drop(self.copier.take());
                     return;
                 }
             }
@@ -238,6 +255,24 @@ impl Writer {
             }
         }
         self.settle();
+        self.copy_log();
+    }
+
+    /// Has the write-ahead log copied where it has become long, after everybody was answered.
+    fn copy_log(&self) {
+        if self.broken.is_some() {
+            return;
+        }
+        // What cannot be told now is told after the next commit.
+        let (all, left) = copying::frames(&self.connection).unwrap_or((0, 0));
+        let most = BULK_PART * self.log_frames;
+        if all < if self.bulk { most } else { self.log_frames } {
+            return;
+        }
+        match &self.copier {
+            Some(copier) if left > self.log_frames / LITTLE_PART && all < most => copier.begin(),
+            _ => copying::copy(&self.connection),
+        }
     }
 
     /// Empties the write-ahead log of what was erased, and answers erasures.
@@ -268,11 +303,16 @@ impl Writer {
         }
     }
 
+    /// A statement that is kept: one that is read again for every choice takes a twentieth of the time of its transaction.
+    fn execute(&self, text: &str) -> Result<(), StoreError> {
+        let done = self.connection.prepare_cached(text).and_then(|mut statement| statement.execute([]));
+        done.map(|_| ()).map_err(|error| broken(&error))
+    }
+
     fn transaction(&mut self, together: &mut Vec<Box<dyn Work>>, messages: &Receiver<Message>) -> Result<(), StoreError> {
-        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| broken(&error))?;
+        self.execute("BEGIN IMMEDIATE")?;
         let done = self.within(together, messages);
-        let done =
-            done.and_then(|erased| self.connection.execute_batch("COMMIT").map_err(|error| broken(&error)).map(|()| erased));
+        let done = done.and_then(|erased| self.execute("COMMIT").map(|()| erased));
         match done {
             Ok(erased) => self.unemptied |= erased,
             Err(error) => {
@@ -318,20 +358,10 @@ impl Writer {
             }
             together.append(&mut more);
             if together.len() == done {
-                self.set_checkpoint(if entries < BULK { CHECKPOINT } else { BULK_CHECKPOINT })?;
+                self.bulk = entries >= BULK;
                 return Ok(erased);
             }
         }
-    }
-}
-
-impl Writer {
-    fn set_checkpoint(&mut self, pages: i64) -> Result<(), StoreError> {
-        if self.checkpoint != pages {
-            self.connection.pragma_update(None, "wal_autocheckpoint", pages).map_err(|error| broken(&error))?;
-            self.checkpoint = pages;
-        }
-        Ok(())
     }
 }
 

@@ -11,8 +11,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{
     Access, Appended, Body, BodyError, CatalogId, Change, Changed, Entry, Erased, Event, Kind, Memory, Note, OptionChange,
-    Outcome, Page, PresentationNote, Selection, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store, StoreError, Trend,
-    TrendSelection, What, catch_up, fold, load, snapshot,
+    Outcome, Page, PresentationNote, Selection, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store, StoreError, Synchronous,
+    Trend, TrendSelection, What, catch_up, fold, load, snapshot,
 };
 
 const LUNCH: CatalogId = CatalogId(1);
