@@ -65,8 +65,9 @@ impl SpanningTree {
             for_pairs(set, |pair| *pairs.entry(pair).or_insert(0.0) += b);
         }
         let mut sorted: Vec<((u32, u32), f64)> = pairs.into_iter().collect();
-        // Ties by index, so that the tree does not depend on the order of the map.
-        sorted.sort_unstable_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
+        // The heaviest first; ties by index, so that the tree does not depend on the order of the map. As whole numbers, which bits of counts can be: a third of the
+        // time that the tree takes is this.
+        sorted.sort_unstable_by_key(|&((i, j), weight)| (!weight.to_bits(), u64::from(i) << 32 | u64::from(j)));
         let mut tree = Self::new(n);
         for (pair, weight) in sorted {
             if tree.sets.join(pair.0 as usize, pair.1 as usize) {
