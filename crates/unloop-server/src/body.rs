@@ -120,6 +120,10 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| Problem::new(Kind::NotJson, told(&error)))?;
         return Err(Problem::invalid(".", "it is an object, not an array"));
     }
+    // Nearly all are right: only what is wrong is read again, to tell where.
+    if let Ok(parsed) = serde_json::from_slice(bytes) {
+        return Ok(parsed);
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let field = error.path().to_string();
