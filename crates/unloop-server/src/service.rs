@@ -31,6 +31,8 @@ const TICK: Duration = Duration::from_millis(100);
 const SECOND: Duration = Duration::from_secs(1);
 /// How often trends are written.
 const MINUTE: Duration = Duration::from_mins(1);
+/// How long the end waits for what is believed, to note it with the last trends.
+const LAST_TRENDS: Duration = Duration::from_millis(500);
 /// How often old notes are deleted.
 const HOUR: Duration = Duration::from_hours(1);
 /// Snapshots written at a time: choices wait for what is written before them.
@@ -44,7 +46,7 @@ const FULL_FOR: i64 = 5_000;
 /// The part of the memory that rankings may have, and that the pages of a database may, up to so many bytes.
 const RANKINGS_PART: usize = 16;
 const PAGES_PART: usize = 8;
-const MOST_PAGES: usize = 64 << 20;
+const MOST_PAGES: usize = 8 << 20;
 /// The part that is left to what is being computed, up to so many bytes: a ranking of 300 options takes 40 MB while it is made.
 const WORK_PART: usize = 3;
 const MOST_WORK: usize = 128 << 20;
@@ -457,7 +459,10 @@ impl Service {
             }
             if trends.elapsed() >= MINUTE {
                 trends = tokio::time::Instant::now();
-                self.write_trends().await;
+                tokio::select! {
+                    () = self.write_trends(self.settings.request_limit) => {}
+                    () = self.stopped() => {}
+                }
                 self.dashboard.sweep();
             }
             if pruned.elapsed() >= HOUR {
@@ -489,7 +494,7 @@ impl Background {
         let _ = tails.await;
         let _ = tokio::task::spawn_blocking(move || follower.join()).await;
         service.send_notes();
-        service.write_trends().await;
+        service.write_trends(LAST_TRENDS).await;
         service.put_last_aside().await;
         if let Err(error) = service.contexts.put_all_aside().await {
             tracing::warn!(%error, "snapshots were not written: the log has it all");

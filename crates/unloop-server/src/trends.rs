@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use unloop_store::{Body, CatalogId, Note, Outcome, Trend};
 
@@ -62,25 +63,6 @@ pub(crate) struct Rates {
 }
 
 impl Trends {
-    fn count<'a>(&self, known: &Known, names: impl IntoIterator<Item = &'a str>, add: impl Fn(&mut Counts)) {
-        let mut counts = lock(&self.counts);
-        let own = counts.entry(known.id).or_default();
-        for option in names.into_iter().filter_map(|name| known.option(name)) {
-            if own.len() < MOST || own.contains_key(&option.index) {
-                add(own.entry(option.index).or_default());
-            }
-        }
-    }
-
-    fn put_back(&self, catalog: CatalogId, before: HashMap<u32, Counts>) {
-        let mut counts = lock(&self.counts);
-        let own = counts.entry(catalog).or_default();
-        for (option, Counts { served, shown, chosen }) in before {
-            let now = own.entry(option).or_default();
-            *now = Counts { served: now.served + served, shown: now.shown + shown, chosen: now.chosen + chosen };
-        }
-    }
-
     /// How fast things go.
     pub(crate) fn rates(&self, catalog: CatalogId) -> Rates {
         let paces = lock(&self.paces);
@@ -105,41 +87,51 @@ impl Trends {
     }
 
     /// Options were presented.
-    pub(crate) fn served<'a>(&self, known: &Known, names: impl IntoIterator<Item = &'a str>) {
+    pub(crate) fn served(&self, known: &Known, names: &[String]) {
         lock(&self.paces).entry(known.id).or_default().count(1, 0);
-        self.count(known, names, |own| own.served += 1.0);
+        let mut counts = lock(&self.counts);
+        count(counts.entry(known.id).or_default(), known, names, |own| own.served += 1.0);
     }
 
     /// A presentation was answered.
     pub(crate) fn answered(&self, known: &Known, body: &Body) {
-        let weight = body.weight;
         lock(&self.paces).entry(known.id).or_default().count(0, 1);
-        self.count(known, body.presented.iter().map(String::as_str), |own| own.shown += weight);
-        match &body.outcome {
-            Outcome::Chosen(names) => self.count(known, names.iter().map(String::as_str), |own| own.chosen += weight),
-            Outcome::Tied(names) => {
-                let part = weight / names.len() as f64;
-                self.count(known, names.iter().map(String::as_str), |own| own.chosen += part);
-            }
-            Outcome::None => {}
+        let (chosen, part): (&[String], f64) = match &body.outcome {
+            Outcome::Chosen(names) => (names, body.weight),
+            Outcome::Tied(names) => (names, body.weight / names.len() as f64),
+            Outcome::None => (&[], 0.0),
+        };
+        let mut counts = lock(&self.counts);
+        let own = counts.entry(known.id).or_default();
+        count(own, known, &body.presented, |own| own.shown += body.weight);
+        count(own, known, chosen, |own| own.chosen += part);
+    }
+}
+
+fn count(counts: &mut HashMap<u32, Counts>, known: &Known, names: &[String], add: impl Fn(&mut Counts)) {
+    for option in names.iter().filter_map(|name| known.option(name)) {
+        if counts.len() < MOST || counts.contains_key(&option.index) {
+            add(counts.entry(option.index).or_default());
         }
     }
 }
 
 impl Service {
-    /// Writes down what happened since the last time, with what is believed now.
-    pub(crate) async fn write_trends(self: &Arc<Self>) {
-        let counts = std::mem::take(&mut *lock(&self.trends.counts));
-        for (id, counts) in counts {
-            let Some(known) = self.registry.get().numbered(id).map(Arc::clone) else { continue };
-            let time = now();
-            let beliefs = self.beliefs(&known).await;
-            if beliefs.is_empty() {
-                // The first ranking of a big catalog takes longer: they are noted with the next one.
-                self.trends.put_back(id, counts);
+    /// Writes down what happened since the last time, with what is believed now: if that is known within a time, else it is left for the next time.
+    pub(crate) async fn write_trends(self: &Arc<Self>, patience: Duration) {
+        let counted: Vec<CatalogId> = lock(&self.trends.counts).keys().copied().collect();
+        for id in counted {
+            let known = self.registry.get().numbered(id).map(Arc::clone);
+            let beliefs = match &known {
+                Some(known) => self.beliefs(known, patience).await,
+                None => Vec::new(),
+            };
+            if known.is_some() && beliefs.is_empty() {
                 continue;
             }
-            let mut noted: HashMap<u32, Counts> = counts;
+            // No sooner: whoever is interrupted before has lost nothing.
+            let Some(mut noted) = lock(&self.trends.counts).remove(&id) else { continue };
+            let time = now();
             for (option, _) in beliefs.iter().take(LEADING) {
                 noted.entry(*option).or_default();
             }
@@ -153,8 +145,9 @@ impl Service {
     }
 
     /// Numbers of options with mean share and P(best) in all contexts, the likeliest best first; nothing where there is no ranking.
-    async fn beliefs(self: &Arc<Self>, known: &Arc<Known>) -> Vec<(u32, (f64, f64))> {
-        let Ok((ranked, _)) = self.ranking(known, None, known.settings.size as usize, 0).await else { return Vec::new() };
+    async fn beliefs(self: &Arc<Self>, known: &Arc<Known>, patience: Duration) -> Vec<(u32, (f64, f64))> {
+        let ranked = self.ranking_within(known, None, known.settings.size as usize, 0, patience).await;
+        let Ok((ranked, _)) = ranked else { return Vec::new() };
         let number = |name: &str| known.option(name).map(|option| option.index);
         let mut all: Vec<(u32, (f64, f64))> =
             ranked.rows.iter().filter_map(|row| Some((number(&row.option)?, (row.mean, row.p_best)))).collect();

@@ -237,7 +237,7 @@ impl Service {
         };
         let sealed = token.seal(&self.keyring.get());
         self.metrics.presented();
-        self.trends.served(known, token.options.iter().map(String::as_str));
+        self.trends.served(known, &token.options);
         let body = json!({ "options": token.options, "propensities": token.propensities, "policy": token.policy, "declinable": token.declinable });
         let note = PresentationNote {
             id: token.id(),
