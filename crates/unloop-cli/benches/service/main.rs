@@ -245,7 +245,7 @@ async fn choose() {
 fn noted(database: &Path, count: usize) {
     let connection = Connection::open(database).expect("opened");
     let written = || connection.query_row("SELECT count(*) FROM presentations", [], |row| row.get::<_, i64>(0));
-    while written().expect("counted") < count as i64 {
+    while usize::try_from(written().expect("counted")).expect("a count") < count {
         std::thread::sleep(Duration::from_millis(100));
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Soaked {
     pub(crate) idle: f64,
     pub(crate) cache: f64,
     pub(crate) parts: Vec<Part>,
+    /// The most bytes at any moment.
+    pub(crate) peak: f64,
 }
 
 impl Soaked {
@@ -74,6 +76,7 @@ impl Soaked {
                 100.0 * part.load.stolen
             );
         }
+        println!("at its peak {:.2} of the bound", (self.peak - self.idle) / self.cache);
     }
 }
 
@@ -95,8 +98,9 @@ pub(crate) async fn soak(settings: &Settings) -> Soaked {
         let load = part(&server, settings, Duration::from_secs(settings.seconds) / PARTS as u32, &number).await;
         parts.push(Part { load, resident: server.resident() });
     }
+    let peak = server.peak();
     server.stop();
-    Soaked { idle, cache: settings.cache_megabytes as f64 * 1_048_576.0, parts }
+    Soaked { idle, cache: settings.cache_megabytes as f64 * 1_048_576.0, parts, peak }
 }
 
 async fn part(server: &Server, settings: &Settings, length: Duration, number: &Rc<Cell<u64>>) -> Load {

@@ -35,6 +35,14 @@ impl Server {
         text.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok()).map_or(f64::NAN, |pages| 4_096.0 * pages)
     }
 
+    /// The most bytes that were ever resident, where the system tells.
+    pub(crate) fn peak(&self) -> f64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<f64>().ok())
+            .map_or(f64::NAN, |kilobytes| 1_024.0 * kilobytes)
+    }
+
     /// Seconds that cores spent on it, where the system tells: time that was taken away from the machine is not in it.
     pub(crate) fn cores(&self) -> f64 {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
