@@ -43,7 +43,7 @@ fn the_log_before_the_database_stays_short() {
         }
         assert_eq!(store.head().await.unwrap().seq, COUNT as u64);
     });
-    // At least four pages of each: without that it had 98 MB. The writer alone lets it have 64 MB.
+    // At least four pages of each: without that it has 104 MB. The writer alone lets it have 64 MB.
     let megabytes = std::fs::metadata(folder.join("unloop.db-wal")).unwrap().len() >> 20;
     assert!((8..48).contains(&megabytes), "{megabytes} MB");
     drop(store);
