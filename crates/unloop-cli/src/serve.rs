@@ -124,7 +124,7 @@ fn chosen<T: ValueEnum>(given: Option<T>, file: Option<&str>, name: &str, defaul
     }
 }
 
-/// Contexts come and go: pages of 2 MB are seldom given back whole (a third of 1 000 contexts' memory was such holes), and whoever is the first to touch one waits
+/// Contexts come and go: pages of 2 MB are seldom given back whole (300 contexts of 1 000 choices took a quarter more), and whoever is the first to touch one waits
 /// for all of it to be zeroed. Where the system does not let it be said, it works all the same.
 fn keep_pages_small() {
     #[cfg(target_os = "linux")]

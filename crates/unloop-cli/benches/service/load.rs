@@ -1,7 +1,7 @@
 //! Requests at a steady rate, whether or not the server keeps up; the time of each counts from when it was due.
 //!
 //! One thread that waits for answers and for the next request to be due, both at once. A runtime with timers of milliseconds, or a clock in a thread of its own,
-//! would be a good part of what is measured: 50 µs for each thread that has to be woken up.
+//! would be a part of what is measured.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
