@@ -1,7 +1,7 @@
 //! What becomes of an entry, an erasure, a change of settings: one rule for every backend.
 
 use crate::error::StoreError;
-use crate::event::{Body, CatalogId, Entry, Kind, What, check_context, import_key, rounded, withdrawal_key};
+use crate::event::{Body, BodyError, CatalogId, Entry, Kind, What, check_context, import_key, rounded, withdrawal_key};
 use crate::settings::{Catalog, CatalogOption, Change, Changed, Key, OptionChange};
 use crate::{Appended, Snapshot, SnapshotKey, snapshot};
 
@@ -93,40 +93,44 @@ pub(crate) struct Prepared {
     time: i64,
 }
 
-enum Asked {
+/// What is asked of the log.
+pub(crate) enum Asked {
     /// The id under which it is kept, and its body as JSON.
     Record { kind: Kind, key: String, text: String },
     /// What is taken back.
     Withdraw { of: Kind, key: String },
 }
 
-/// Refuses entries that are none, before anything is done, and makes bodies what the log keeps: weights rounded, imports with what they are called.
+/// Refuses entries that are none, before anything is done, and makes them what the log keeps.
 pub(crate) fn prepare(entries: Vec<Entry>) -> Result<Vec<Prepared>, StoreError> {
-    let prepare = |(i, entry): (usize, Entry)| {
-        let refuse = |error| StoreError::Body { place: i + 1, error };
-        let Entry { catalog, context, what, time } = entry;
-        if let Some(context) = &context {
-            check_context(context).map_err(refuse)?;
-        }
-        what.check().map_err(refuse)?;
-        // Into memory: nothing can fail.
-        let text = |body: Body| serde_json::to_string(&body).unwrap_or_default();
-        let asked = match what {
-            What::Choice { body, id } => {
-                let body = Body { weight: rounded(body.weight), source: None, ..body };
-                Asked::Record { kind: Kind::Choice, key: id, text: text(body) }
-            }
-            What::Import { body, id } => {
-                let key = import_key(&id);
-                let body = Body { weight: rounded(body.weight), source: Some(id), ..body };
-                Asked::Record { kind: Kind::Import, key, text: text(body) }
-            }
-            What::Withdrawal { of: Kind::Import, id } => Asked::Withdraw { of: Kind::Import, key: import_key(&id) },
-            What::Withdrawal { of, id } => Asked::Withdraw { of, key: id },
-        };
+    let prepare = |(i, mut entry): (usize, Entry)| {
+        let asked = asked(&mut entry).map_err(|error| StoreError::Body { place: i + 1, error })?;
+        let Entry { catalog, context, time, .. } = entry;
         Ok(Prepared { catalog, context, asked, time })
     };
     entries.into_iter().enumerate().map(prepare).collect()
+}
+
+/// The same for one that is needed afterwards: its body becomes what the log keeps, weights rounded, imports with what they are called.
+pub(crate) fn asked(entry: &mut Entry) -> Result<Asked, BodyError> {
+    if let Some(context) = &entry.context {
+        check_context(context)?;
+    }
+    entry.what.check()?;
+    // Into memory: nothing can fail.
+    let text = |body: &Body| serde_json::to_string(body).unwrap_or_default();
+    Ok(match &mut entry.what {
+        What::Choice { body, id } => {
+            (body.weight, body.source) = (rounded(body.weight), None);
+            Asked::Record { kind: Kind::Choice, key: id.clone(), text: text(body) }
+        }
+        What::Import { body, id } => {
+            (body.weight, body.source) = (rounded(body.weight), Some(id.clone()));
+            Asked::Record { kind: Kind::Import, key: import_key(id), text: text(body) }
+        }
+        What::Withdrawal { of: Kind::Import, id } => Asked::Withdraw { of: Kind::Import, key: import_key(id) },
+        What::Withdrawal { of, id } => Asked::Withdraw { of: *of, key: id.clone() },
+    })
 }
 
 /// A body out of the log.
@@ -134,36 +138,46 @@ pub(crate) fn parse(seq: u64, text: &str) -> Result<Body, StoreError> {
     serde_json::from_str(text).map_err(|error| StoreError::Log { seq, problem: error.to_string() })
 }
 
+impl Prepared {
+    pub(crate) fn append(&self, log: &mut impl Transaction) -> Result<Appended, StoreError> {
+        append(log, self.catalog, self.context.as_deref(), &self.asked, self.time)
+    }
+}
+
 /// Appends an entry, or says what is there.
-pub(crate) fn append(log: &mut impl Transaction, prepared: &Prepared) -> Result<Appended, StoreError> {
-    let Prepared { catalog, context, asked, time } = prepared;
+pub(crate) fn append(
+    log: &mut impl Transaction,
+    catalog: CatalogId,
+    context: Option<&str>,
+    asked: &Asked,
+    time: i64,
+) -> Result<Appended, StoreError> {
     match asked {
         Asked::Record { kind, key, text } => {
-            let pushed =
-                Pushed { catalog: *catalog, context: context.as_deref(), kind: *kind, id: key, text: Some(text), time: *time };
+            let pushed = Pushed { catalog, context, kind: *kind, id: key, text: Some(text), time };
             // Nearly all are new: they are put in without a look.
             if let Some(seq) = log.push(pushed)? {
                 return Ok(Appended::Recorded { seq });
             }
-            let Some(Found { seq, context: own, text: first }) = log.find(*catalog, *kind, key)? else {
+            let Some(Found { seq, context: own, text: first }) = log.find(catalog, *kind, key)? else {
                 return Ok(Appended::Unknown);
             };
             let Some(first) = first else { return Ok(Appended::Gone { seq }) };
             let first = parse(seq, &first)?;
-            let same = own == *context && first == parse(seq, text)?;
+            let same = own.as_deref() == context && first == parse(seq, text)?;
             Ok(if same { Appended::Repeated { seq, first } } else { Appended::Conflict { seq, first } })
         }
         Asked::Withdraw { of, key } => {
-            let Some(found) = log.find(*catalog, *of, key)? else { return Ok(Appended::Unknown) };
+            let Some(found) = log.find(catalog, *of, key)? else { return Ok(Appended::Unknown) };
             let Some(text) = found.text else { return Ok(Appended::Gone { seq: found.seq }) };
             let id = withdrawal_key(*of, key);
             // All that its fold needs: what it takes back, and from whom.
-            let context = found.context.as_deref().or(context.as_deref());
-            let pushed = Pushed { catalog: *catalog, context, kind: Kind::Withdrawal, id: &id, text: Some(&text), time: *time };
+            let context = found.context.as_deref().or(context);
+            let pushed = Pushed { catalog, context, kind: Kind::Withdrawal, id: &id, text: Some(&text), time };
             if let Some(seq) = log.push(pushed)? {
                 return Ok(Appended::Recorded { seq });
             }
-            let before = log.find(*catalog, Kind::Withdrawal, &id)?;
+            let before = log.find(catalog, Kind::Withdrawal, &id)?;
             let first = parse(found.seq, &text)?;
             Ok(Appended::Repeated { seq: before.map_or(found.seq, |before| before.seq), first })
         }

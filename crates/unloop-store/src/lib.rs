@@ -58,8 +58,8 @@ pub use verify::{Report, verify};
 /// What a store will answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// What is done with what became of entries.
-pub type Then = Box<dyn FnOnce(&[Appended]) + Send>;
+/// What is done with what became of an entry, and with the entry as it was recorded.
+pub type Then = Box<dyn FnOnce(&Appended, Entry) + Send>;
 
 /// What became of an entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,13 +184,12 @@ pub struct Erased {
 pub trait Store: Send + Sync {
     /// Appends entries, all in one transaction; answers after it is flushed, for each entry in order. Repeats and conflicts
     /// within one call are seen, too.
-    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
-        self.append_then(entries, Box::new(|_| ()))
-    }
+    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>>;
 
-    /// As [`append`](Self::append), and does something with the answers as soon as they are flushed, before anybody has them: in the order of the log among
-    /// all who append here. It is done by the one who writes, so it has to be quick.
-    fn append_then(&self, entries: Vec<Entry>, then: Then) -> Answer<'_, Vec<Appended>>;
+    /// Appends one entry, and does something with it as soon as it is flushed, before anybody has the answer: in the order of the log among all who append
+    /// here this way. It is done by the one who writes, so it has to be quick. The call itself may wait for the flush, where the thread is one of a runtime
+    /// of several and nobody else writes.
+    fn append_then(&self, entry: Entry, then: Then) -> Answer<'_, Appended>;
 
     /// The end of the log: a reader there has seen everything up to it.
     fn head(&self) -> Answer<'_, Head>;

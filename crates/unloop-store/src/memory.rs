@@ -224,19 +224,27 @@ fn ready<'a, T: Send + 'a>(value: Result<T, StoreError>) -> Answer<'a, T> {
 }
 
 impl Store for Memory {
-    fn append_then(&self, entries: Vec<Entry>, then: Then) -> Answer<'_, Vec<Appended>> {
+    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
         let prepared = match decide::prepare(entries) {
             Ok(prepared) => prepared,
             Err(error) => return ready(Err(error)),
         };
         let mut state = self.lock();
-        let answers: Result<Vec<Appended>, StoreError> =
-            prepared.iter().map(|entry| decide::append(&mut *state, entry)).collect();
+        ready(prepared.iter().map(|entry| entry.append(&mut *state)).collect())
+    }
+
+    fn append_then(&self, mut entry: Entry, then: Then) -> Answer<'_, Appended> {
+        let asked = match decide::asked(&mut entry) {
+            Ok(asked) => asked,
+            Err(error) => return ready(Err(StoreError::Body { place: 1, error })),
+        };
+        let mut state = self.lock();
+        let answer = decide::append(&mut *state, entry.catalog, entry.context.as_deref(), &asked, entry.time);
         // While nobody else appends: they are told in order.
-        if let Ok(answers) = &answers {
-            then(answers);
+        if let Ok(answer) = &answer {
+            then(answer, entry);
         }
-        ready(answers)
+        ready(answer)
     }
 
     fn head(&self) -> Answer<'_, Head> {

@@ -14,7 +14,7 @@ use unloop_store::{
 const LUNCH: CatalogId = CatalogId(1);
 
 fn run<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap().block_on(work)
 }
 
 fn choice(context: &str, id: String) -> Entry {
@@ -127,7 +127,7 @@ fn at_the_end_all_of_them_are_put_aside() {
 fn they_miss_nothing_while_others_append() {
     let folder = std::env::temp_dir().join(format!("unloop-contexts-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let settings = SqliteSettings { synchronous: Synchronous::Off, ..SqliteSettings::default() };
+    let settings = SqliteSettings { synchronous: Synchronous::Off, at_once: true, ..SqliteSettings::default() };
     let store: Arc<dyn Store> = Arc::new(Sqlite::open_with(&folder.join("unloop.db"), settings).unwrap());
     let catalog = Change::Catalog { name: "lunch".into(), settings: "{}".into(), expected: Some(0) };
     run(store.change(catalog)).unwrap();
@@ -181,8 +181,8 @@ fn they_miss_nothing_while_others_append() {
                         let context = name(rng.random_range(1..6)).unwrap();
                         std::thread::sleep(Duration::from_micros(rng.random_range(0..4_000)));
                         let entry = choice(&context, format!("{who}-{i}"));
-                        let then = told.clone().map(|server| offering(server, entry.clone()));
-                        store.append_then(vec![entry], then.unwrap_or_else(|| Box::new(|_| ()))).await.unwrap();
+                        let then = told.clone().map(offering);
+                        store.append_then(entry, then.unwrap_or_else(|| Box::new(|_, _| ()))).await.unwrap();
                         if i % 9 == 4 {
                             let what = What::Withdrawal { of: Kind::Choice, id: format!("{who}-{}", i - 2) };
                             store.append(vec![Entry { catalog: LUNCH, context: None, what, time: 0 }]).await.unwrap();
@@ -215,10 +215,10 @@ fn they_miss_nothing_while_others_append() {
 }
 
 /// Offers an entry to a cache once it is recorded.
-fn offering(cache: Arc<Contexts>, entry: Entry) -> Then {
-    let Entry { catalog, context, what, time } = entry;
-    Box::new(move |answers| {
-        if let ([Appended::Recorded { seq }], What::Choice { id, body }) = (answers, what) {
+fn offering(cache: Arc<Contexts>) -> Then {
+    Box::new(move |answer, entry| {
+        let Entry { catalog, context, what, time } = entry;
+        if let (Appended::Recorded { seq }, What::Choice { id, body }) = (answer, what) {
             let event = Event { seq: *seq, catalog, context, kind: Kind::Choice, id, body: Some(body), time };
             cache.offer(event).unwrap();
         }
@@ -230,7 +230,10 @@ fn offering(cache: Arc<Contexts>, entry: Entry) -> Then {
 fn what_is_appended_here_is_known_when_it_is_answered() {
     let folder = std::env::temp_dir().join(format!("unloop-then-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let stores: [Arc<dyn Store>; 2] = [Arc::new(Memory::new()), Arc::new(Sqlite::open(&folder.join("unloop.db")).unwrap())];
+    let sqlite = |name: &str, at_once| {
+        Arc::new(Sqlite::open_with(&folder.join(name), SqliteSettings { at_once, ..SqliteSettings::default() }).unwrap())
+    };
+    let stores: [Arc<dyn Store>; 3] = [Arc::new(Memory::new()), sqlite("unloop.db", false), sqlite("at-once.db", true)];
     for store in stores {
         run(async {
             let cache: Arc<Contexts> = Arc::new(Contexts::new(Arc::clone(&store), CacheLimits::default()).await.unwrap());
@@ -240,13 +243,13 @@ fn what_is_appended_here_is_known_when_it_is_answered() {
                 let entry = choice("ada", number.to_string());
                 for _ in 0..2 {
                     // The same again is no other one.
-                    store.append_then(vec![entry.clone()], offering(Arc::clone(&cache), entry.clone())).await.unwrap();
+                    store.append_then(entry.clone(), offering(Arc::clone(&cache))).await.unwrap();
                 }
             }
             // What somebody else appended is read when it is time to; then it goes on.
             store.append(vec![choice("ada", "elsewhere".into())]).await.unwrap();
             let entry = choice("ada", "after it".into());
-            store.append_then(vec![entry.clone()], offering(Arc::clone(&cache), entry)).await.unwrap();
+            store.append_then(entry, offering(Arc::clone(&cache))).await.unwrap();
             assert_eq!(cache.with(LUNCH, Some("ada"), |fold| fold.statistics().total()).await.unwrap(), 5.0);
             assert_eq!(cache.follow(0).await.unwrap(), 7);
             assert_eq!(cache.with(LUNCH, Some("ada"), |fold| fold.statistics().total()).await.unwrap(), 7.0);

@@ -15,10 +15,16 @@ use rusqlite::OpenFlags;
 use unloop_store::{Appended, Sqlite, Store, StoreError};
 
 use layer::{Layer, Plan};
-use steps::{ADA, Acknowledged, Folder, Step, Told, all, ask, choices, compare, open, run, steps};
+use steps::{ADA, Acknowledged, Folder, Step, Told, all, ask, choices, compare, open, open_with, run, steps};
 
 /// Every call of the scenario fails once: what is left after the process ended, and what is left after the power went, too.
 fn a_fault_at_every_call(name: &str, lasting: bool, half: bool) {
+    for at_once in [false, true] {
+        a_fault_at_each(&format!("{name}-{at_once}"), lasting, half, at_once);
+    }
+}
+
+fn a_fault_at_each(name: &str, lasting: bool, half: bool, at_once: bool) {
     let (folder, left) = (Folder::new(name), Folder::new(&format!("{name}-left")));
     let (layer, quiet) = (Layer::new(), Layer::new());
     // Two threads close the database at once, so the last calls are not always the same: it runs through several times.
@@ -29,7 +35,7 @@ fn a_fault_at_every_call(name: &str, lasting: bool, half: bool) {
         folder.empty();
         layer.plan(plan);
         let mut told = Vec::new();
-        if let Ok(store) = open(&folder.database(), &layer) {
+        if let Ok(store) = open_with(&folder.database(), &layer, at_once) {
             for step in steps() {
                 let one = run(ask(&store, step));
                 if let Ok(Acknowledged::Erase(_)) = one.answer {
@@ -86,7 +92,7 @@ fn a_full_disk_is_no_reason_to_restart() {
     for more in (1..40).map(|i| i * 997) {
         folder.empty();
         layer.plan(Plan::Nothing);
-        let store = open(&folder.database(), &layer).unwrap();
+        let store = open_with(&folder.database(), &layer, more % 2 == 0).unwrap();
         let mut told = Vec::new();
         for step in steps() {
             let is_erasure = matches!(step, Step::Erase(_));

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
 
 fn interleave(cases: u64, seed: u64) {
     let folder = std::env::temp_dir().join(format!("unloop-interleavings-{}", std::process::id()));
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
     let mut steps = 0;
     for case in 0..cases {
         let _ = std::fs::remove_dir_all(&folder);
@@ -55,7 +55,9 @@ struct World {
 impl Case {
     fn open(&self) -> Arc<dyn Store> {
         // What reaches the disk is for other tests. The write-ahead log is copied all the time, beside what is written.
-        let settings = SqliteSettings { synchronous: Synchronous::Off, log_frames: Some(16), ..SqliteSettings::default() };
+        let at_once = self.number.is_multiple_of(2);
+        let settings =
+            SqliteSettings { synchronous: Synchronous::Off, log_frames: Some(16), at_once, ..SqliteSettings::default() };
         match &self.file {
             Some(file) => Arc::new(Sqlite::open_with(file, settings).expect("opened")),
             None => Arc::new(Memory::new()),

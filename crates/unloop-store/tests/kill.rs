@@ -20,13 +20,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{Sqlite, SqliteSettings};
 
-use ledger::{Ledger, WRITERS, compare, run, write};
+use ledger::{Ledger, WRITERS, compare, run, settings, write};
 use repeated::report;
 
 /// Milliseconds that a process lives at most.
 const LONGEST: u64 = 150;
-/// Frames of a write-ahead log that is copied all the time.
-const COPIED: u32 = 64;
 /// Says to this program that it is the one to be killed: the database, and the number of the cycle.
 const CHILD: &str = "UNLOOP_STORE_KILLED";
 
@@ -40,9 +38,7 @@ fn main() -> ExitCode {
 
 /// The process that is killed.
 fn append_for_ever(path: &Path, cycle: u64) -> ! {
-    // Every second one copies its write-ahead log all the time: it is killed in the middle of that, too.
-    let settings = SqliteSettings { log_frames: cycle.is_multiple_of(2).then_some(COPIED), ..SqliteSettings::default() };
-    let store = Arc::new(Sqlite::open_with(path, settings).expect("opened"));
+    let store = Arc::new(Sqlite::open_with(path, settings(cycle, SqliteSettings::default())).expect("opened"));
     let ledger = Arc::new(Mutex::new(std::io::stdout()));
     let note = move |line: &str| {
         let mut ledger = ledger.lock().expect("a ledger");

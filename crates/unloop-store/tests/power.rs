@@ -21,7 +21,7 @@ use rand_chacha::ChaCha8Rng;
 use unloop_store::{Sqlite, SqliteSettings, Synchronous};
 
 use layer::{Layer, Plan};
-use ledger::{Ledger, WRITERS, compare, run, write};
+use ledger::{Ledger, WRITERS, compare, run, settings, write};
 use repeated::report;
 
 /// Calls before the power goes, at most: the write-ahead log is copied into the database about every 2,000.
@@ -58,9 +58,6 @@ fn without_flushes_something_is_lost(cycles: u64, seed: u64) {
     panic!("nothing was flushed and nothing lost: the layer does not do what it says");
 }
 
-/// Frames of a write-ahead log that is copied all the time.
-const COPIED: u32 = 64;
-
 /// A machine whose power can be cut: a folder, and what was acknowledged.
 struct Machine {
     folder: PathBuf,
@@ -85,8 +82,7 @@ impl Machine {
         // As often within the first ten as within the last thousands: opening and recovery are short.
         let at = LONGEST.powf(self.rng.random::<f64>()) as u64;
         self.layer.plan(Plan::Cut { at });
-        // Every second time the write-ahead log is copied all the time, beside what is written.
-        let settings = SqliteSettings { log_frames: cycle.is_multiple_of(2).then_some(COPIED), ..self.settings };
+        let settings = settings(cycle, self.settings);
         let ledger = Arc::new(Mutex::new(std::mem::take(&mut self.ledger)));
         if let Ok(store) = Sqlite::open_with(&live.join("unloop.db"), settings) {
             let store = Arc::new(store);

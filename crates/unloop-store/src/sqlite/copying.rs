@@ -59,10 +59,3 @@ pub(super) fn copy(connection: &Connection) {
     let done = connection.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)").and_then(|mut text| text.query_row([], |_| Ok(())));
     drop(done);
 }
-
-/// Frames of the write-ahead log, and how many of them are not in the database yet.
-pub(super) fn frames(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
-    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
-    let (all, copied) = connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], row)?;
-    Ok((all, all - copied))
-}

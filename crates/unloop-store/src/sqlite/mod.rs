@@ -6,6 +6,7 @@
 
 mod backup;
 mod copying;
+mod pen;
 mod reading;
 mod schema;
 mod transaction;
@@ -31,8 +32,9 @@ use crate::replay::{Folding, replay};
 use crate::settings::{CatalogOption, Change, Changed, Settings};
 use crate::{Answer, Appended, Erased, Head, Page, Selection, Snapshot, SnapshotKey, Store, Then, decide};
 use copying::Copier;
+use pen::{Desk, Emptied, Pen};
 use transaction::Log;
-use writing::{Emptied, Flushed, Job, Message, Work, Writer};
+use writing::{Flushed, Job, Message, Work, Writer};
 
 /// Below it a WAL that two connections check-point may lose commits.
 const LEAST_SQLITE: (&str, i32) = ("3.51.3", 3_051_003);
@@ -76,6 +78,9 @@ pub struct SqliteSettings {
     pub page_bytes: Option<usize>,
     /// Frames of the write-ahead log, of a page each, from which on it is copied into the database; 4 096 if none, 16 MB.
     pub log_frames: Option<u32>,
+    /// Whether whoever appends a single entry writes it with its own thread where nobody else writes, instead of having the thread that writes for all woken up: the
+    /// call then waits for the flush before it returns. For tasks of a runtime of several threads, outside of a `LocalSet`; others are not asked to wait.
+    pub at_once: bool,
 }
 
 /// What was found when a database was opened.
@@ -93,7 +98,7 @@ pub struct Sqlite {
     path: PathBuf,
     settings: SqliteSettings,
     opening: Opening,
-    writer: Option<Sender<Message>>,
+    writer: Option<Desk>,
     /// Notes that wait.
     pending: Arc<AtomicUsize>,
     reader: Option<Sender<Reading>>,
@@ -141,7 +146,7 @@ impl Sqlite {
             schema::prepare(&writing, &file)?;
             // An erasure that was cut off after its commit left what it erased in the write-ahead log.
             // Without room everything can be read all the same; the writer empties it when there is some.
-            unemptied = writing::empty(&writing).map_err(|error| problem(&error))? != Emptied::Wholly;
+            unemptied = pen::empty(&writing).map_err(|error| problem(&error))? != Emptied::Wholly;
         } else if schema::format(&writing, &file)? < schema::FORMAT {
             // Whoever appends to it knows the older one alone.
             let _alone = self::lock(path)?;
@@ -159,11 +164,10 @@ impl Sqlite {
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|error| problem(&error))
         };
-        let own = Arc::clone(&pending);
-        let thread = spawn(
-            "unloop-writer",
-            Box::new(move || Writer::new(writing, settings.log_frames, copier, own, unemptied).run(&messages)),
-        )?;
+        let (pen, queued) = (Pen::new(writing, settings.log_frames), Arc::new(AtomicUsize::new(0)));
+        let own = Writer::new(Arc::clone(&pen), copier, Arc::clone(&pending), Arc::clone(&queued), unemptied);
+        let thread = spawn("unloop-writer", Box::new(move || own.run(&messages)))?;
+        let writer = Desk::new(writer, pen, queued, settings.at_once);
         let (reader, jobs) = channel::<Reading>();
         let jobs = Arc::new(Mutex::new(jobs));
         let mut readers = Vec::new();
@@ -193,8 +197,8 @@ impl Sqlite {
     /// Has the writer do something, and waits until it is flushed.
     fn ask<R: Send + 'static>(&self, job: impl FnOnce(oneshot::Sender<Result<R, StoreError>>) -> Box<dyn Work>) -> Answer<'_, R> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Work(job(reply));
-        let sent = self.writer.as_ref().is_some_and(|writer| writer.send(message).is_ok());
+        let work = job(reply);
+        let sent = self.writer.as_ref().is_some_and(|writer| writer.hand_in(work));
         wait(sent, answer)
     }
 
@@ -244,19 +248,31 @@ impl Drop for Sqlite {
 }
 
 impl Store for Sqlite {
-    fn append_then(&self, entries: Vec<Entry>, then: Then) -> Answer<'_, Vec<Appended>> {
+    fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>> {
         let entries = match decide::prepare(entries) {
             Ok(prepared) => prepared,
             Err(error) => return refuse(error),
         };
         let size = entries.len();
-        let work = move |log: &mut Log<'_>| entries.iter().map(|entry| decide::append(log, entry)).collect();
-        let finish = |done: Vec<Appended>, _| {
-            // A fault of whoever asked is no end of the one thread that writes: it is in the log.
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| then(&done)));
-            done
+        let work = move |log: &mut Log<'_>| entries.iter().map(|entry| entry.append(log)).collect();
+        self.ask_appender(|reply| Box::new(Job::new(work, |done, _| done, reply).of_size(size)))
+    }
+
+    fn append_then(&self, mut entry: Entry, then: Then) -> Answer<'_, Appended> {
+        let asked = match decide::asked(&mut entry) {
+            Ok(asked) => asked,
+            Err(error) => return refuse(StoreError::Body { place: 1, error }),
         };
-        self.ask_appender(|reply| Box::new(Job::new(work, finish, reply).of_size(size)))
+        let work = move |log: &mut Log<'_>| {
+            let answer = decide::append(log, entry.catalog, entry.context.as_deref(), &asked, entry.time)?;
+            Ok((answer, entry))
+        };
+        let finish = |(answer, entry): (Appended, Entry), _| {
+            // A fault of whoever asked is no end of the one thread that writes: it is in the log.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| then(&answer, entry)));
+            answer
+        };
+        self.ask_appender(|reply| Box::new(Job::new(work, finish, reply).of_size(1)))
     }
 
     fn head(&self) -> Answer<'_, Head> {
@@ -324,7 +340,7 @@ impl Store for Sqlite {
             // Nobody waits for them, and nothing depends on them.
             self.pending.fetch_sub(count, Ordering::Relaxed);
         } else if let Some(writer) = &self.writer {
-            drop(writer.send(Message::Notes(notes)));
+            let _ = writer.send(Message::Notes(notes));
         }
     }
 

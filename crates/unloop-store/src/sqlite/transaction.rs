@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::pen::{broken, broken_by};
 use super::reading::{catalog_of, key, last_erasure, snapshot_of};
-use super::writing::{broken, broken_by};
 use crate::decide::{Found, Pushed, Transaction, parse};
 use crate::error::StoreError;
 use crate::event::{Body, CatalogId, Kind};

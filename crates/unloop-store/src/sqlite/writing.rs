@@ -1,14 +1,15 @@
 //! The thread that writes: what waits becomes one transaction, and is answered when that is flushed.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::copying::{self, Copier};
+use super::copying::Copier;
+use super::pen::{Emptied, Pen, SharedPen, hold};
 use super::transaction::Log;
 use crate::error::StoreError;
 use crate::note::Note;
@@ -17,11 +18,8 @@ use crate::note::Note;
 const MOST_TOGETHER: usize = 1_024;
 /// Entries that share a transaction at most. Imports send thousands at a time: the fewer transactions, the fewer times each page is written.
 const MOST_ENTRIES: usize = 262_144;
-/// Frames of the write-ahead log from which on it is copied into the database, and begun anew: 16 MB. A commit that is written over an old one is flushed
-/// faster than one that makes the file longer.
-const CHECKPOINT: u32 = 4_096;
-/// Times as many while much is appended at once: the rarer, the fewer times a page is copied that changes again and again. The log is never much longer: from
-/// here on the writer copies it itself.
+/// Times as many frames of the write-ahead log while much is appended at once: the rarer it is copied, the fewer times a page is that changes again and again.
+/// The log is never much longer: from here on the writer copies it itself.
 const BULK_PART: i64 = 4;
 /// The part of them that the writer copies itself: somebody may wait for it.
 const LITTLE_PART: i64 = 16;
@@ -46,11 +44,13 @@ pub(super) enum Message {
     Work(Box<dyn Work>),
     /// Nobody does.
     Notes(Vec<Note>),
+    /// The write-ahead log has become long.
+    Copy,
 }
 
 /// Something to be written.
 pub(super) trait Work: Send {
-    /// Entries it brings.
+    /// Entries it brings; none if it is something else.
     fn size(&self) -> usize;
 
     /// Whether it promises that no byte of something is left.
@@ -86,7 +86,7 @@ where
     F: FnOnce(T, Flushed) -> R,
 {
     pub(super) fn new(work: W, finish: F, reply: oneshot::Sender<Result<R, StoreError>>) -> Self {
-        Self { work: Some(work), size: 1, erases: false, done: None, finish, reply }
+        Self { work: Some(work), size: 0, erases: false, done: None, finish, reply }
     }
 
     pub(super) fn of_size(self, size: usize) -> Self {
@@ -127,17 +127,14 @@ where
 }
 
 pub(super) struct Writer {
-    connection: Connection,
-    /// What broke it: nobody knows what is on the disk, so nothing more is written.
-    broken: Option<StoreError>,
+    pen: SharedPen,
     /// Notes that wait, and until when they do.
     notes: Vec<Note>,
     due: Option<Instant>,
-    /// How many notes were sent and not written.
+    /// How many notes were sent and not written, and how much work that was not begun.
     pending: Arc<AtomicUsize>,
-    /// Frames of the write-ahead log from which on it is copied.
-    log_frames: i64,
-    /// Copies it; none where somebody else appends.
+    queued: Arc<AtomicUsize>,
+    /// Copies the write-ahead log; none where somebody else appends.
     copier: Option<Copier>,
     /// Whether much was appended at once the last time.
     bulk: bool,
@@ -148,28 +145,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// A writer. SQLite would copy the write-ahead log inside of a commit: it must have been told not to.
     pub(super) fn new(
-        connection: Connection,
-        log_frames: Option<u32>,
+        pen: SharedPen,
         copier: Option<Copier>,
         pending: Arc<AtomicUsize>,
+        queued: Arc<AtomicUsize>,
         unemptied: bool,
     ) -> Self {
-        connection.set_prepared_statement_cache_capacity(64);
         let due = unemptied.then(Instant::now);
-        Self {
-            connection,
-            broken: None,
-            notes: Vec::new(),
-            due,
-            pending,
-            log_frames: i64::from(log_frames.unwrap_or(CHECKPOINT)),
-            copier,
-            bulk: false,
-            unemptied,
-            erasures: Vec::new(),
-        }
+        Self { pen, notes: Vec::new(), due, pending, queued, copier, bulk: false, unemptied, erasures: Vec::new() }
     }
 
     /// Until nobody can ask any more.
@@ -189,7 +173,7 @@ impl Writer {
                         self.write(Vec::new(), messages);
                     }
                     self.erasures.drain(..).for_each(|(_, work)| work.answer(Ok(Flushed { emptied: false })));
-                    // Before the connection of this thread: whoever closes last copies what is left.
+                    // Before the connection that writes: whoever closes last copies what is left.
                     drop(self.copier.take());
                     return;
                 }
@@ -216,7 +200,12 @@ impl Writer {
 
     fn take(&mut self, message: Message, together: &mut Vec<Box<dyn Work>>) {
         match message {
-            Message::Work(work) => together.push(work),
+            Message::Work(work) => {
+                self.queued.fetch_sub(1, Ordering::Relaxed);
+                together.push(work);
+            }
+            // As soon as nothing is being written.
+            Message::Copy => self.due = Some(Instant::now()),
             Message::Notes(notes) => {
                 self.notes.extend(notes);
                 // Many at once would keep a core for long: they are written in smaller parts.
@@ -230,18 +219,17 @@ impl Writer {
     fn write(&mut self, waiting: Vec<Box<dyn Work>>, messages: &Receiver<Message>) {
         self.due = None;
         let mut together = waiting;
-        let outcome = match &self.broken {
-            Some(error) => Err(error.clone()),
-            None if together.is_empty() && self.notes.is_empty() => Ok(()),
-            None => self.transaction(&mut together, messages),
+        let outcome = if together.is_empty() && self.notes.is_empty() {
+            Ok(())
+        } else {
+            let pen = Arc::clone(&self.pen);
+            let erased = self.hold(&pen).transaction(|connection| self.within(connection, &mut together, messages));
+            erased.map(|erased| self.unemptied |= erased)
         };
-        if let Err(error) = &outcome {
+        if outcome.is_err() {
             // They are dropped: nothing depends on them.
             let dropped = std::mem::take(&mut self.notes).len();
             self.pending.fetch_sub(dropped, Ordering::Relaxed);
-            if !error.is_passing() {
-                self.broken = Some(error.clone());
-            }
         }
         if !self.notes.is_empty() {
             self.due = Some(Instant::now() + BETWEEN_NOTES);
@@ -258,30 +246,32 @@ impl Writer {
         self.copy_log();
     }
 
+    /// Takes the pen before anybody else who wants to write at once: they might have it again and again.
+    fn hold<'a>(&self, pen: &'a SharedPen) -> MutexGuard<'a, Pen> {
+        self.queued.fetch_add(1, Ordering::Relaxed);
+        let own = hold(pen);
+        self.queued.fetch_sub(1, Ordering::Relaxed);
+        own
+    }
+
     /// Has the write-ahead log copied where it has become long, after everybody was answered.
     fn copy_log(&self) {
-        if self.broken.is_some() {
-            return;
-        }
+        let pen = self.hold(&self.pen);
         // What cannot be told now is told after the next commit.
-        let (all, left) = copying::frames(&self.connection).unwrap_or((0, 0));
-        let most = BULK_PART * self.log_frames;
-        if all < if self.bulk { most } else { self.log_frames } {
+        let (all, left) = pen.frames();
+        let most = BULK_PART * pen.log_frames;
+        if all < if self.bulk { most } else { pen.log_frames } {
             return;
         }
         match &self.copier {
-            Some(copier) if left > self.log_frames / LITTLE_PART && all < most => copier.begin(),
-            _ => copying::copy(&self.connection),
+            Some(copier) if left > pen.log_frames / LITTLE_PART && all < most => copier.begin(),
+            _ => pen.copy(),
         }
     }
 
     /// Empties the write-ahead log of what was erased, and answers erasures.
     fn settle(&mut self) {
-        let state = match &self.broken {
-            Some(error) => Err(error.clone()),
-            None if self.unemptied => empty(&self.connection),
-            None => Ok(Emptied::Wholly),
-        };
+        let state = self.hold(&self.pen).empty(self.unemptied);
         match state {
             Ok(Emptied::Wholly) => {
                 self.unemptied = false;
@@ -298,39 +288,22 @@ impl Writer {
             }
             Err(error) => {
                 self.erasures.drain(..).for_each(|(_, work)| work.answer(Err(error.clone())));
-                self.broken = Some(error);
             }
         }
-    }
-
-    /// A statement that is kept: one that is read again for every choice takes some 3 % of the writer's time.
-    fn execute(&self, text: &str) -> Result<(), StoreError> {
-        let done = self.connection.prepare_cached(text).and_then(|mut statement| statement.execute([]));
-        done.map(|_| ()).map_err(|error| broken(&error))
-    }
-
-    fn transaction(&mut self, together: &mut Vec<Box<dyn Work>>, messages: &Receiver<Message>) -> Result<(), StoreError> {
-        self.execute("BEGIN IMMEDIATE")?;
-        let done = self.within(together, messages);
-        let done = done.and_then(|erased| self.execute("COMMIT").map(|()| erased));
-        match done {
-            Ok(erased) => self.unemptied |= erased,
-            Err(error) => {
-                // It may have been rolled back already; then there is nothing to do.
-                let rolled_back = self.connection.is_autocommit() || self.connection.execute_batch("ROLLBACK").is_ok();
-                return Err(if rolled_back { error } else { broken_by("a transaction that cannot be undone") });
-            }
-        }
-        Ok(())
     }
 
     /// Whether something was erased. What comes meanwhile joins, as long as there is room in the transaction.
-    fn within(&mut self, together: &mut Vec<Box<dyn Work>>, messages: &Receiver<Message>) -> Result<bool, StoreError> {
+    fn within(
+        &mut self,
+        connection: &Connection,
+        together: &mut Vec<Box<dyn Work>>,
+        messages: &Receiver<Message>,
+    ) -> Result<bool, StoreError> {
         let mut entries = 0;
         let mut done = 0;
         let mut erased = false;
         loop {
-            let mut log = Log::begin(&self.connection)?;
+            let mut log = Log::begin(connection)?;
             let count = self.notes.len();
             let part = if together[done..].iter().any(|work| work.erases()) {
                 // Before the rest, all of them: an erasure takes those of its context, too.
@@ -353,6 +326,10 @@ impl Writer {
             self.pending.fetch_sub(part, Ordering::Relaxed);
             done = together.len();
             let mut more = Vec::new();
+            if done > 1 {
+                // Whoever waits for a core brings more, and a flush takes as long for many as for a few: at 256 clients on two cores half as many more share one.
+                std::thread::yield_now();
+            }
             if entries < MOST_ENTRIES && done < MOST_TOGETHER {
                 self.drain(messages, &mut more, done);
             }
@@ -363,40 +340,4 @@ impl Writer {
             }
         }
     }
-}
-
-/// How an attempt to empty the write-ahead log went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Emptied {
-    /// Nothing is left in it.
-    Wholly,
-    /// A reader still needs it.
-    Reader,
-    /// The database would have to grow, and cannot.
-    NoSpace,
-}
-
-/// Empties the write-ahead log, without waiting for readers.
-pub(super) fn empty(connection: &Connection) -> Result<Emptied, StoreError> {
-    let checkpoint = || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-    let emptied = connection.busy_timeout(Duration::ZERO).and_then(|()| checkpoint());
-    connection.busy_timeout(super::PATIENCE).map_err(|error| broken(&error))?;
-    match emptied.map_err(|error| broken(&error)) {
-        Ok(0) => Ok(Emptied::Wholly),
-        Ok(_) | Err(StoreError::Busy) => Ok(Emptied::Reader),
-        Err(StoreError::Full) => Ok(Emptied::NoSpace),
-        Err(error) => Err(error),
-    }
-}
-
-pub(super) fn broken(error: &rusqlite::Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => StoreError::Full,
-        Some(ErrorCode::DatabaseBusy) => StoreError::Busy,
-        _ => broken_by(&error.to_string()),
-    }
-}
-
-pub(super) fn broken_by(problem: &str) -> StoreError {
-    StoreError::Broken { problem: problem.to_owned() }
 }

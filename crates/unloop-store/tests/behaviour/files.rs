@@ -148,3 +148,44 @@ fn older_formats_are_opened() {
         let _ = std::fs::remove_dir_all(&folder);
     }
 }
+
+/// Whoever may write at once does not wait for another process: what is asked for waits where it keeps nobody, and is recorded afterwards.
+#[test]
+fn another_process_that_writes_is_waited_for() {
+    let folder = folder();
+    let path = folder.join("unloop.db");
+    let store = Sqlite::open_with(&path, SqliteSettings { at_once: true, ..SqliteSettings::default() }).unwrap();
+    run(async {
+        store.append(vec![choice(None, "before", "soup")]).await.unwrap();
+        let other = rusqlite::Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let start = std::time::Instant::now();
+        let waiting = store.append(vec![choice(None, "meanwhile", "soup")]);
+        assert!(start.elapsed() < std::time::Duration::from_secs(1), "the call itself waited");
+        other.execute_batch("COMMIT").unwrap();
+        assert_eq!(waiting.await.unwrap(), [Appended::Recorded { seq: 2 }]);
+        assert_eq!(store.append(vec![choice(None, "after", "soup")]).await.unwrap(), [Appended::Recorded { seq: 3 }]);
+    });
+    drop(store);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Whoever writes at once is as durable as the thread that writes, is seen by all, and does so without it: it is flushed when the call returns.
+#[test]
+fn a_single_entry_is_written_by_whoever_brings_it() {
+    let folder = folder();
+    let path = folder.join("unloop.db");
+    for (at_once, seq) in [(true, 1_u64), (false, 2), (true, 3)] {
+        let store = Sqlite::open_with(&path, SqliteSettings { at_once, ..SqliteSettings::default() }).unwrap();
+        let reader = rusqlite::Connection::open(&path).unwrap();
+        let written = || reader.query_row("SELECT seq FROM head", [], |row| row.get::<_, i64>(0)).unwrap();
+        run(async {
+            let answer = store.append(vec![choice(None, &seq.to_string(), "soup")]);
+            // Before anybody asks for the answer.
+            assert!(!at_once || written() == seq.cast_signed(), "it is not written");
+            assert_eq!(answer.await.unwrap(), [Appended::Recorded { seq }]);
+            assert_eq!(store.head().await.unwrap().seq, seq);
+        });
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}

@@ -41,16 +41,21 @@ fn folder() -> std::path::PathBuf {
 
 /// Every backend, empty.
 fn backends() -> Vec<(&'static str, Backend)> {
-    let folder = folder();
-    let sqlite = Sqlite::open(&folder.join("unloop.db")).unwrap();
+    let sqlite = |at_once| {
+        let folder = folder();
+        let settings = SqliteSettings { at_once, ..SqliteSettings::default() };
+        Backend { store: Arc::new(Sqlite::open_with(&folder.join("unloop.db"), settings).unwrap()), folder: Some(folder) }
+    };
     vec![
         ("memory", Backend { store: Arc::new(Memory::new()), folder: None }),
-        ("sqlite", Backend { store: Arc::new(sqlite), folder: Some(folder) }),
+        ("sqlite", sqlite(false)),
+        ("sqlite at once", sqlite(true)),
     ]
 }
 
+/// Of several threads: one of them may wait for the disk.
 fn run<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap().block_on(work)
 }
 
 fn choice(context: Option<&str>, id: &str, chosen: &str) -> Entry {

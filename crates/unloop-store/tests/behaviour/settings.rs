@@ -130,8 +130,8 @@ fn notes_are_written_thinned_and_erased() {
             // Twice in one minute, another minute of that hour, and one of another.
             store.note(vec![trend(30 * DAY + 61_000, 1.0), trend(30 * DAY + 62_000, 2.0), trend(30 * DAY + 125_000, 4.0)]);
             store.note(vec![trend(40 * DAY, 8.0)]);
-            // They ride along with what is flushed next.
-            store.append(vec![choice(Some("ada"), "p2", "soup")]).await.unwrap();
+            // They ride along with what the thread that writes flushes next: two entries are work for it.
+            store.append(vec![choice(Some("ada"), "p2", "soup"), choice(Some("ada"), "p3", "soup")]).await.unwrap();
             let ids = |notes: Vec<PresentationNote>| notes.into_iter().map(|note| note.id).collect::<Vec<_>>();
             assert_eq!(ids(store.presentations(LUNCH, None, 9).await.unwrap()), ["n2", "n1", "n0"], "{name}");
             let told =

@@ -6,19 +6,28 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use unloop_store::{
-    Appended, Body, CatalogId, Entry, Event, Kind, Selection, Snapshot, SnapshotKey, Sqlite, Store, StoreError, What, fold,
-    import_key, load,
+    Appended, Body, CatalogId, Entry, Event, Kind, Selection, Snapshot, SnapshotKey, Sqlite, SqliteSettings, Store, StoreError,
+    What, fold, import_key, load,
 };
 
 pub(crate) const WRITERS: u64 = 32;
 const LUNCH: CatalogId = CatalogId(1);
 const CONTEXTS: u64 = 6;
+/// Frames of a write-ahead log that is copied all the time.
+const COPIED: u32 = 64;
 
 /// Lines of what was acknowledged: a mark for the kind, and an id.
 pub(crate) type Ledger = BTreeSet<String>;
 
+/// Of several threads: one of them may wait for the disk.
 pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(work)
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime").block_on(work)
+}
+
+/// How a store is opened in a cycle: every second one copies its write-ahead log all the time, so that it is cut off in the middle of that, too; in two of four
+/// whoever appends writes where nobody else does.
+pub(crate) fn settings(cycle: u64, all: SqliteSettings) -> SqliteSettings {
+    SqliteSettings { log_frames: cycle.is_multiple_of(2).then_some(COPIED), at_once: cycle % 4 < 2, ..all }
 }
 
 fn entry(context: String, id: &str, kind: Kind) -> Entry {

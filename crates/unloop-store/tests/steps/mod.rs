@@ -46,12 +46,18 @@ impl Drop for Folder {
     }
 }
 
+/// Of several threads: one of them may wait for the disk.
 pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap().block_on(work)
 }
 
 pub(crate) fn open(path: &Path, layer: &Layer) -> Result<Sqlite, StoreError> {
-    Sqlite::open_with(path, SqliteSettings { vfs: Some(layer.name), ..SqliteSettings::default() })
+    open_with(path, layer, false)
+}
+
+/// The same, where whoever appends a single entry may write it.
+pub(crate) fn open_with(path: &Path, layer: &Layer, at_once: bool) -> Result<Sqlite, StoreError> {
+    Sqlite::open_with(path, SqliteSettings { vfs: Some(layer.name), at_once, ..SqliteSettings::default() })
 }
 
 fn entry(context: Option<&str>, what: What) -> Entry {
@@ -145,6 +151,9 @@ pub(crate) fn steps() -> Vec<Step> {
         Step::Append(vec![choice("bob", "b2"), choice(ADA, "a3"), choice("bob", "b1"), withdrawal("long5")]),
         Step::Put(Some("bob")),
         Step::Append(choices("cy", "c", 3)),
+        Step::Append(choices("cy", "one", 1)),
+        Step::Append(vec![withdrawal("one0")]),
+        Step::Append(choices("bob", "last", 1)),
     ]
 }
 
