@@ -48,7 +48,8 @@ impl Database {
 
     /// Opens it to append, with so many bytes of its pages in memory.
     pub(crate) fn open_within(&self, page_bytes: usize) -> Result<Sqlite> {
-        self.open_settings(SqliteSettings { page_bytes: Some(page_bytes), ..SqliteSettings::default() }).map_err(explained)
+        let settings = SqliteSettings { page_bytes: Some(page_bytes), at_once: true, ..SqliteSettings::default() };
+        self.open_settings(settings).map_err(explained)
     }
 
     /// Opens it beside whoever appends.

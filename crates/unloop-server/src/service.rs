@@ -264,17 +264,16 @@ impl Service {
 
     /// Appends a choice, and has it taken in without reading it again: by whoever writes, so that each request is woken up once.
     pub(crate) async fn append_choice(self: &Shared, entry: Entry) -> Result<Appended, Problem> {
-        let Entry { catalog, context, what, time } = entry.clone();
         let start = std::time::Instant::now();
         // Who writes does not keep the service: it would have to end itself.
         let service = Arc::downgrade(self);
-        let take_in = Box::new(move |answers: &[Appended]| {
-            if let ([Appended::Recorded { seq }], What::Choice { id, body }, Some(service)) = (answers, what, service.upgrade()) {
+        let take_in = Box::new(move |answer: &Appended, entry: Entry| {
+            let Entry { catalog, context, what, time } = entry;
+            if let (Appended::Recorded { seq }, What::Choice { id, body }, Some(service)) = (answer, what, service.upgrade()) {
                 service.offer(Event { seq: *seq, catalog, context, kind: EventKind::Choice, id, body: Some(body), time });
             }
         });
-        let answer = self.store.append_then(vec![entry], take_in).await.map_err(|error| self.failed(error))?;
-        let answer = answer.into_iter().next().unwrap_or(Appended::Unknown);
+        let answer = self.store.append_then(entry, take_in).await.map_err(|error| self.failed(error))?;
         self.metrics.appended(start.elapsed());
         if let Appended::Recorded { seq } = answer {
             self.taken_in(seq).await;
@@ -297,6 +296,9 @@ impl Service {
 
     /// Waits until what was recorded is taken in. What takes too long is recorded all the same.
     async fn taken_in(&self, seq: u64) {
+        if self.position() >= seq {
+            return;
+        }
         if tokio::time::timeout(TAKEN_IN, self.reach(seq)).await.is_err() {
             tracing::warn!("the log is taken in too slowly: answers may not know of the last choices");
         }

@@ -4,8 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use unloop_store::{Body, CatalogId, Note, Outcome, Trend};
+use unloop_store::{CatalogId, Note, Outcome, Trend};
 
+use crate::api::choice::Said;
 use crate::catalog::Known;
 use crate::lock::lock;
 use crate::now;
@@ -26,10 +27,13 @@ struct Counts {
     chosen: f64,
 }
 
+/// By the options' numbers, which are ours: nobody can choose them to collide.
+type OptionCounts = HashMap<u32, Counts, foldhash::fast::RandomState>;
+
 /// Counts since they were last written.
 #[derive(Default)]
 pub(crate) struct Trends {
-    counts: Mutex<HashMap<CatalogId, HashMap<u32, Counts>>>,
+    counts: Mutex<HashMap<CatalogId, OptionCounts>>,
     paces: Mutex<HashMap<CatalogId, Pace>>,
 }
 
@@ -94,21 +98,21 @@ impl Trends {
     }
 
     /// A presentation was answered.
-    pub(crate) fn answered(&self, known: &Known, body: &Body) {
+    pub(crate) fn answered(&self, known: &Known, said: Said<'_>) {
         lock(&self.paces).entry(known.id).or_default().count(0, 1);
-        let (chosen, part): (&[String], f64) = match &body.outcome {
-            Outcome::Chosen(names) => (names, body.weight),
-            Outcome::Tied(names) => (names, body.weight / names.len() as f64),
+        let (chosen, part): (&[String], f64) = match said.outcome {
+            Outcome::Chosen(names) => (names, said.weight),
+            Outcome::Tied(names) => (names, said.weight / names.len() as f64),
             Outcome::None => (&[], 0.0),
         };
         let mut counts = lock(&self.counts);
         let own = counts.entry(known.id).or_default();
-        count(own, known, &body.presented, |own| own.shown += body.weight);
+        count(own, known, said.presented, |own| own.shown += said.weight);
         count(own, known, chosen, |own| own.chosen += part);
     }
 }
 
-fn count(counts: &mut HashMap<u32, Counts>, known: &Known, names: &[String], add: impl Fn(&mut Counts)) {
+fn count(counts: &mut OptionCounts, known: &Known, names: &[String], add: impl Fn(&mut Counts)) {
     for option in names.iter().filter_map(|name| known.option(name)) {
         if counts.len() < MOST || counts.contains_key(&option.index) {
             add(counts.entry(option.index).or_default());

@@ -73,6 +73,13 @@ pub(crate) struct ChoiceSent {
     next_problem: Option<Value>,
 }
 
+/// Whether a name is among others. A few are looked through faster than they are hashed.
+fn among(names: &[String]) -> impl Fn(&String) -> bool {
+    const FEW: usize = 16;
+    let many: Option<HashSet<&String>> = (names.len() > FEW).then(|| names.iter().collect());
+    move |name| many.as_ref().map_or_else(|| names.contains(name), |many| many.contains(name))
+}
+
 /// Which of the three outcomes it is; names in the order of the presentation, so that the same is the same in whatever order it is said.
 pub(crate) fn outcome(
     chosen: Option<Vec<String>>,
@@ -81,16 +88,16 @@ pub(crate) fn outcome(
     presented: &[String],
 ) -> Result<Outcome, Problem> {
     let named = |field: &str, names: Vec<String>| {
-        let known: HashSet<&String> = presented.iter().collect();
-        if let Some(place) = names.iter().position(|name| !known.contains(name)) {
+        let is_known = among(presented);
+        if let Some(place) = names.iter().position(|name| !is_known(name)) {
             let detail = format!("{:?} was not presented", names[place]);
             return Err(Problem::invalid(format!("{field}[{place}]"), detail));
         }
         if names.is_empty() {
             return Err(Problem::invalid(field, "nothing is named: say `\"none\": true` if nothing was chosen"));
         }
-        let named: HashSet<&String> = names.iter().collect();
-        let ordered: Vec<String> = presented.iter().filter(|name| named.contains(name)).cloned().collect();
+        let is_named = among(&names);
+        let ordered: Vec<String> = presented.iter().filter(|name| is_named(name)).cloned().collect();
         if ordered.len() == names.len() { Ok(ordered) } else { Err(Problem::invalid(field, "an option is there twice")) }
     };
     match (chosen, tied, none) {
@@ -149,19 +156,18 @@ impl Service {
     pub(crate) async fn choose(self: &Shared, token: &Token, outcome: Outcome) -> Result<(Arc<Known>, ChoiceSent), Problem> {
         let known = self.registry.get().numbered(token.catalog).cloned();
         let known = known.ok_or_else(|| Problem::new(Kind::Gone, "the catalog was removed"))?;
-        let entry = entry(token, outcome);
-        let What::Choice { id, body } = &entry.what else { return Err(Problem::new(Kind::Internal, "no choice")) };
-        let (id, body) = (id.clone(), body.clone());
+        let id = token.id();
         let answer = if self.settings.is_over(token.expires) {
             let Some(event) = self.store.find(known.id, EventKind::Choice, id.clone()).await? else {
                 self.metrics.outcome("expired");
                 return Err(Problem::new(Kind::Expired, "the time to answer it is over, and nothing was recorded"));
             };
-            recorded_before(event, token.context.as_deref(), &body)
+            recorded_before(event, token.context.as_deref(), &body(token, outcome.clone()))
         } else {
-            self.append_choice(entry).await?
+            self.append_choice(entry(token, outcome.clone())).await?
         };
-        self.answered(&known, EventKind::Choice, id, &body, answer).await.map(|sent| (known, sent))
+        let said = Said { presented: &token.options, outcome: &outcome, weight: 1.0 };
+        self.answered(&known, EventKind::Choice, id, said, answer).await.map(|sent| (known, sent))
     }
 
     /// What is told of an answer to a presentation.
@@ -170,7 +176,7 @@ impl Service {
         known: &Known,
         of: EventKind,
         id: String,
-        body: &Body,
+        said: Said<'_>,
         answer: Appended,
     ) -> Result<ChoiceSent, Problem> {
         match answer {
@@ -178,9 +184,9 @@ impl Service {
                 self.metrics.outcome("recorded");
                 // What is imported happened at another time.
                 if of == EventKind::Choice {
-                    self.trends.answered(known, body);
+                    self.trends.answered(known, said);
                 }
-                Ok(sent(id, seq, &body.outcome, false, None))
+                Ok(sent(id, seq, said.outcome, false, None))
             }
             Appended::Repeated { seq, first } => {
                 self.metrics.outcome("repeated");
@@ -208,10 +214,28 @@ impl Service {
     }
 }
 
+/// What is said of a presentation.
+#[derive(Clone, Copy)]
+pub(crate) struct Said<'a> {
+    pub(crate) presented: &'a [String],
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) weight: f64,
+}
+
+impl<'a> From<&'a Body> for Said<'a> {
+    fn from(body: &'a Body) -> Self {
+        Self { presented: &body.presented, outcome: &body.outcome, weight: body.weight }
+    }
+}
+
 /// What a token and an outcome say, for the log.
 pub(crate) fn entry(token: &Token, outcome: Outcome) -> Entry {
-    let body = Body { presented: token.options.clone(), declinable: token.declinable, outcome, weight: 1.0, source: None };
-    Entry { catalog: token.catalog, context: token.context.clone(), what: What::Choice { id: token.id(), body }, time: now() }
+    let what = What::Choice { id: token.id(), body: body(token, outcome) };
+    Entry { catalog: token.catalog, context: token.context.clone(), what, time: now() }
+}
+
+fn body(token: &Token, outcome: Outcome) -> Body {
+    Body { presented: token.options.clone(), declinable: token.declinable, outcome, weight: 1.0, source: None }
 }
 
 /// What the log would answer to an outcome of something that is recorded already.

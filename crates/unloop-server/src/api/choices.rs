@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::Rows;
-use super::choice::{ChoiceSent, entry, outcome, recorded_before};
+use super::choice::{ChoiceSent, Said, entry, outcome, recorded_before};
 use super::context_of;
 use crate::access::{Access, Scope};
 use crate::body::{Bulk, Many, Path, parse_row};
@@ -159,7 +159,7 @@ pub(crate) async fn import(
         let answers = service.append(entries).await?;
         service.imported.note(known.id, count);
         for ((answer, place), (of, id, body)) in answers.into_iter().zip(places).zip(told) {
-            rows[place] = Some(match service.answered(&known, of, id.clone(), &body, answer).await {
+            rows[place] = Some(match service.answered(&known, of, id.clone(), Said::from(&body), answer).await {
                 Ok(sent) => ChoiceDone::new(id, &sent),
                 Err(problem) => ChoiceDone::refused(Some(id), &problem),
             });
@@ -201,7 +201,7 @@ impl Service {
         }
         let Some(event) = self.store.find(known.id, EventKind::Choice, id.clone()).await? else { return Ok(None) };
         let answer = recorded_before(event, entry.context.as_deref(), body);
-        let answered = self.answered(known, EventKind::Choice, id.clone(), body, answer).await;
+        let answered = self.answered(known, EventKind::Choice, id.clone(), Said::from(body), answer).await;
         Ok(Some(match answered {
             Ok(sent) => ChoiceDone::new(id.clone(), &sent),
             Err(problem) => ChoiceDone::refused(Some(id.clone()), &problem),
