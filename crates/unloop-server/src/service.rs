@@ -66,7 +66,7 @@ pub struct ServerSettings {
     pub allow_hosts: Vec<String>,
     /// Pages that may make the choice call.
     pub allow_origins: Vec<String>,
-    /// A request is answered within this time.
+    /// A request is answered within this time. One that writes its choice itself is not cut off while the disk is at it.
     pub request_limit: Duration,
     /// Connections at a time.
     pub connections: usize,

@@ -58,7 +58,7 @@ pub use verify::{Report, verify};
 /// What a store will answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// What is done with what became of an entry, and with the entry as it was recorded.
+/// What is done with what became of an entry, and with the entry: its body is as it was recorded.
 pub type Then = Box<dyn FnOnce(&Appended, Entry) + Send>;
 
 /// What became of an entry.
@@ -183,12 +183,11 @@ pub struct Erased {
 /// A log of choices with what belongs to it. Every call may come from several tasks at once.
 pub trait Store: Send + Sync {
     /// Appends entries, all in one transaction; answers after it is flushed, for each entry in order. Repeats and conflicts
-    /// within one call are seen, too.
+    /// within one call are seen, too. With a single entry the call itself may wait for the flush, where the store was told so and nobody else writes.
     fn append(&self, entries: Vec<Entry>) -> Answer<'_, Vec<Appended>>;
 
     /// Appends one entry, and does something with it as soon as it is flushed, before anybody has the answer: in the order of the log among all who append
-    /// here this way. It is done by the one who writes, so it has to be quick. The call itself may wait for the flush, where the thread is one of a runtime
-    /// of several and nobody else writes.
+    /// here this way. It is done by the one who writes, so it has to be quick. The call itself may wait as that of [`append`](Self::append) may.
     fn append_then(&self, entry: Entry, then: Then) -> Answer<'_, Appended>;
 
     /// The end of the log: a reader there has seen everything up to it.

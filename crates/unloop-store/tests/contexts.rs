@@ -1,7 +1,7 @@
 //! Contexts in memory: they fit into what they are given, and miss nothing, whoever appends meanwhile.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
@@ -255,6 +255,43 @@ fn what_is_appended_here_is_known_when_it_is_answered() {
             assert_eq!(cache.with(LUNCH, Some("ada"), |fold| fold.statistics().total()).await.unwrap(), 7.0);
         });
     }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Whoever writes, the thread for many or somebody for one, what is done with answers is done in the order of the log.
+#[test]
+fn answers_are_told_in_the_order_of_the_log() {
+    const TASKS: u64 = 6;
+    const EACH: u64 = 500;
+    let folder = std::env::temp_dir().join(format!("unloop-order-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = SqliteSettings { synchronous: Synchronous::Off, at_once: true, ..SqliteSettings::default() };
+    let store = Arc::new(Sqlite::open_with(&folder.join("unloop.db"), settings).unwrap());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(3).build().unwrap();
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|task| {
+            let (store, told) = (Arc::clone(&store), Arc::clone(&told));
+            runtime.spawn(async move {
+                for i in 0..EACH {
+                    let told = Arc::clone(&told);
+                    let tell = Box::new(move |answer: &Appended, _| {
+                        let Appended::Recorded { seq } = answer else { panic!("{answer:?}") };
+                        told.lock().unwrap().push(*seq);
+                    });
+                    store.append_then(choice("ada", format!("{task}-{i}")), tell).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    runtime.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    let told = told.lock().unwrap();
+    assert_eq!(*told, (1..=TASKS * EACH).collect::<Vec<_>>());
+    drop(store);
     let _ = std::fs::remove_dir_all(&folder);
 }
 

@@ -12,7 +12,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
 use super::transaction::Log;
-use super::writing::{Flushed, Message, Work};
+use super::writing::{BULK_PART, Flushed, Message, Work};
 use crate::error::StoreError;
 
 /// Frames of the write-ahead log from which on it is copied into the database, and begun anew: 16 MB. A commit that is written over an old one is flushed
@@ -29,11 +29,13 @@ pub(super) struct Pen {
     broken: Option<StoreError>,
     /// Frames of the write-ahead log from which on it is copied.
     pub(super) log_frames: i64,
+    /// Frames of the write-ahead log when it was looked at last.
+    length: i64,
 }
 
 /// Takes it, once nobody else has it.
 pub(super) fn hold(pen: &Mutex<Pen>) -> MutexGuard<'_, Pen> {
-    // Whoever panicked with it left a transaction open: the next one does not begin, and nothing more is written.
+    // Where whoever panicked with it left a transaction open, the next one does not begin, and nothing more is written.
     pen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -42,7 +44,7 @@ impl Pen {
     pub(super) fn new(connection: Connection, log_frames: Option<u32>) -> SharedPen {
         connection.set_prepared_statement_cache_capacity(64);
         let log_frames = i64::from(log_frames.unwrap_or(CHECKPOINT));
-        Arc::new(Mutex::new(Self { connection, broken: None, log_frames }))
+        Arc::new(Mutex::new(Self { connection, broken: None, log_frames, length: 0 }))
     }
 
     /// Does something in a transaction, and flushes it. What is not done is undone; where nobody knows, nothing more is ever written.
@@ -83,13 +85,14 @@ impl Pen {
     }
 
     /// Frames of the write-ahead log, and how many of them are not in the database yet; none where it cannot be told.
-    pub(super) fn frames(&self) -> (i64, i64) {
+    pub(super) fn frames(&mut self) -> (i64, i64) {
         if self.broken.is_some() {
             return (0, 0);
         }
         // Not by a pragma, which is parsed again each time: that took 4 % of the writer's time.
         let (all, copied) = self.connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::NOOP).unwrap_or((0, 0));
-        (i64::from(all), i64::from(all - copied))
+        self.length = i64::from(all);
+        (self.length, i64::from(all - copied))
     }
 
     /// Copies the write-ahead log into the database.
@@ -115,7 +118,7 @@ impl Pen {
 pub(super) struct Desk {
     messages: Sender<Message>,
     pen: SharedPen,
-    /// Work that was handed in, and not begun by the thread.
+    /// Work that was handed in, and not begun by the thread that writes; and that thread while it waits for the pen.
     queued: Arc<AtomicUsize>,
     /// Whether callers may write.
     at_once: bool,
@@ -141,18 +144,25 @@ impl Desk {
             return self.send(Message::Work(work));
         }
         let Ok(mut pen) = self.pen.try_lock() else { return self.send(Message::Work(work)) };
-        let Some(outcome) = block_in_place(|| pen.at_once(&mut *work)) else {
-            drop(pen);
+        if pen.length >= BULK_PART * pen.log_frames {
             return self.send(Message::Work(work));
-        };
-        // Before anybody else writes: they are told in order.
-        work.answer(outcome.map(|()| Flushed { emptied: true }));
-        let is_long = pen.frames().0 >= pen.log_frames;
-        drop(pen);
-        if is_long {
-            self.send(Message::Copy);
         }
-        true
+        // Others go on meanwhile with what this thread would have done.
+        let is_long = block_in_place(move || {
+            let Some(outcome) = pen.at_once(&mut *work) else { return Err(work) };
+            // Before anybody else writes: they are told in the order of the log.
+            work.answer(outcome.map(|()| Flushed { emptied: true }));
+            Ok(pen.frames().0 >= pen.log_frames)
+        });
+        match is_long {
+            Ok(is_long) => {
+                if is_long {
+                    self.send(Message::Copy);
+                }
+                true
+            }
+            Err(work) => self.send(Message::Work(work)),
+        }
     }
 }
 
@@ -170,12 +180,13 @@ impl Pen {
     /// Does work in a transaction of its own; none, and nothing done, where another process writes.
     fn at_once(&mut self, work: &mut dyn Work) -> Option<Result<(), StoreError>> {
         let begun = self.wait_for_others(Duration::ZERO).and_then(|()| self.begin());
-        let begun = self.wait_for_others(super::PATIENCE).and(begun);
-        if matches!(begun, Err(StoreError::Busy)) {
+        let patient = self.wait_for_others(super::PATIENCE);
+        if matches!((&begun, &patient), (Err(StoreError::Busy), Ok(()))) {
             return None;
         }
         let done = begun.and_then(|()| {
             self.finish(|connection| {
+                patient?;
                 let mut log = Log::begin(connection)?;
                 work.work(&mut log)?;
                 log.finish().map(|_| ())

@@ -19,8 +19,8 @@ const MOST_TOGETHER: usize = 1_024;
 /// Entries that share a transaction at most. Imports send thousands at a time: the fewer transactions, the fewer times each page is written.
 const MOST_ENTRIES: usize = 262_144;
 /// Times as many frames of the write-ahead log while much is appended at once: the rarer it is copied, the fewer times a page is that changes again and again.
-/// The log is never much longer: from here on the writer copies it itself.
-const BULK_PART: i64 = 4;
+/// The log is never much longer: from here on the thread that writes copies it itself, and nobody else writes.
+pub(super) const BULK_PART: i64 = 4;
 /// The part of them that the writer copies itself: somebody may wait for it.
 const LITTLE_PART: i64 = 16;
 /// Entries of a transaction from which on that is.
@@ -131,8 +131,9 @@ pub(super) struct Writer {
     /// Notes that wait, and until when they do.
     notes: Vec<Note>,
     due: Option<Instant>,
-    /// How many notes were sent and not written, and how much work that was not begun.
+    /// How many notes were sent and not written.
     pending: Arc<AtomicUsize>,
+    /// Work that was handed in and not begun; and this thread while it waits for the pen.
     queued: Arc<AtomicUsize>,
     /// Copies the write-ahead log; none where somebody else appends.
     copier: Option<Copier>,
@@ -200,12 +201,9 @@ impl Writer {
 
     fn take(&mut self, message: Message, together: &mut Vec<Box<dyn Work>>) {
         match message {
-            Message::Work(work) => {
-                self.queued.fetch_sub(1, Ordering::Relaxed);
-                together.push(work);
-            }
-            // As soon as nothing is being written.
-            Message::Copy => self.due = Some(Instant::now()),
+            Message::Work(work) => together.push(work),
+            // As soon as nothing is being written. It was no bulk that made it long.
+            Message::Copy => (self.due, self.bulk) = (Some(Instant::now()), false),
             Message::Notes(notes) => {
                 self.notes.extend(notes);
                 // Many at once would keep a core for long: they are written in smaller parts.
@@ -219,11 +217,14 @@ impl Writer {
     fn write(&mut self, waiting: Vec<Box<dyn Work>>, messages: &Receiver<Message>) {
         self.due = None;
         let mut together = waiting;
+        let pen = Arc::clone(&self.pen);
+        // Until all are answered: they are told in the order of the log.
+        let mut pen = self.hold(&pen);
+        self.queued.fetch_sub(together.len(), Ordering::Relaxed);
         let outcome = if together.is_empty() && self.notes.is_empty() {
             Ok(())
         } else {
-            let pen = Arc::clone(&self.pen);
-            let erased = self.hold(&pen).transaction(|connection| self.within(connection, &mut together, messages));
+            let erased = pen.transaction(|connection| self.within(connection, &mut together, messages));
             erased.map(|erased| self.unemptied |= erased)
         };
         if outcome.is_err() {
@@ -242,8 +243,8 @@ impl Writer {
                 Err(error) => work.answer(Err(error.clone())),
             }
         }
-        self.settle();
-        self.copy_log();
+        self.settle(&mut pen);
+        self.copy_log(&mut pen);
     }
 
     /// Takes the pen before anybody else who wants to write at once: they might have it again and again.
@@ -255,12 +256,11 @@ impl Writer {
     }
 
     /// Has the write-ahead log copied where it has become long, after everybody was answered.
-    fn copy_log(&self) {
-        let pen = self.hold(&self.pen);
+    fn copy_log(&self, pen: &mut Pen) {
         // What cannot be told now is told after the next commit.
         let (all, left) = pen.frames();
         let most = BULK_PART * pen.log_frames;
-        if all < if self.bulk { most } else { pen.log_frames } {
+        if all == 0 || all < if self.bulk { most } else { pen.log_frames } {
             return;
         }
         match &self.copier {
@@ -270,8 +270,8 @@ impl Writer {
     }
 
     /// Empties the write-ahead log of what was erased, and answers erasures.
-    fn settle(&mut self) {
-        let state = self.hold(&self.pen).empty(self.unemptied);
+    fn settle(&mut self, pen: &mut Pen) {
+        let state = pen.empty(self.unemptied);
         match state {
             Ok(Emptied::Wholly) => {
                 self.unemptied = false;
@@ -332,6 +332,7 @@ impl Writer {
             }
             if entries < MOST_ENTRIES && done < MOST_TOGETHER {
                 self.drain(messages, &mut more, done);
+                self.queued.fetch_sub(more.len(), Ordering::Relaxed);
             }
             together.append(&mut more);
             if together.len() == done {

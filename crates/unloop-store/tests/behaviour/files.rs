@@ -32,10 +32,14 @@ fn a_file_keeps_what_was_answered() {
 /// Choice after choice, each in a transaction of its own: the write-ahead log is copied and begun anew, again and again.
 #[test]
 fn the_log_before_the_database_stays_short() {
+    [false, true].into_iter().for_each(a_log_stays_short);
+}
+
+fn a_log_stays_short(at_once: bool) {
     const COUNT: usize = 6_000;
     let folder = folder();
     let path = folder.join("unloop.db");
-    let settings = SqliteSettings { synchronous: Synchronous::Off, ..SqliteSettings::default() };
+    let settings = SqliteSettings { synchronous: Synchronous::Off, at_once, ..SqliteSettings::default() };
     let store = Sqlite::open_with(&path, settings).unwrap();
     run(async {
         for i in 0..COUNT {
