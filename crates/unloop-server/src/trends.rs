@@ -4,9 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use unloop_store::{CatalogId, Note, Outcome, Trend};
+use unloop_store::{Body, CatalogId, Note, Outcome, Trend};
 
-use crate::api::choice::Said;
 use crate::catalog::Known;
 use crate::lock::lock;
 use crate::now;
@@ -25,6 +24,20 @@ struct Counts {
     served: f64,
     shown: f64,
     chosen: f64,
+}
+
+/// What is said of a presentation.
+#[derive(Clone, Copy)]
+pub(crate) struct Said<'a> {
+    pub(crate) presented: &'a [String],
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) weight: f64,
+}
+
+impl<'a> From<&'a Body> for Said<'a> {
+    fn from(body: &'a Body) -> Self {
+        Self { presented: &body.presented, outcome: &body.outcome, weight: body.weight }
+    }
 }
 
 /// By the options' numbers, which are ours: nobody can choose them to collide.

@@ -18,6 +18,7 @@ use crate::now;
 use crate::problem::{Kind, Problem, Sent};
 use crate::service::{Service, Shared};
 use crate::token::Token;
+use crate::trends::Said;
 
 /// What came of a presentation: one of `chosen`, `tied` and `none`.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
@@ -211,20 +212,6 @@ impl Service {
         let kept = if of == EventKind::Import { import_key(id) } else { id.to_owned() };
         let key = withdrawal_key(of, &kept);
         Ok(self.store.find(known.id, EventKind::Withdrawal, key).await?.is_some())
-    }
-}
-
-/// What is said of a presentation.
-#[derive(Clone, Copy)]
-pub(crate) struct Said<'a> {
-    pub(crate) presented: &'a [String],
-    pub(crate) outcome: &'a Outcome,
-    pub(crate) weight: f64,
-}
-
-impl<'a> From<&'a Body> for Said<'a> {
-    fn from(body: &'a Body) -> Self {
-        Self { presented: &body.presented, outcome: &body.outcome, weight: body.weight }
     }
 }
 

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::Rows;
-use super::choice::{ChoiceSent, Said, entry, outcome, recorded_before};
+use super::choice::{ChoiceSent, entry, outcome, recorded_before};
 use super::context_of;
 use crate::access::{Access, Scope};
 use crate::body::{Bulk, Many, Path, parse_row};
@@ -22,6 +22,7 @@ use crate::context::aside;
 use crate::now;
 use crate::problem::{Kind, Problem, Sent};
 use crate::service::{Service, Shared};
+use crate::trends::Said;
 
 /// Rows that are read without leaving the async thread.
 const QUICKLY_READ: usize = 16;
