@@ -121,15 +121,16 @@ impl Process {
         }
     }
 
-    /// Told to end, and ended in good order.
-    pub(crate) fn stop(mut self) {
+    /// Told to end, and ended in good order: all that it logged.
+    pub(crate) fn stop(mut self) -> String {
         self.tell_to_end();
         self.ended();
         self.assert_nothing_failed();
+        self.log()
     }
 
-    /// What it has logged; all of it if it has ended.
-    pub(crate) fn log(&mut self) -> String {
+    /// All that it has logged if it has ended. Until then what has been read of it, which may be nothing yet: not to decide anything by.
+    fn log(&mut self) -> String {
         if matches!(self.child.try_wait(), Ok(Some(_)))
             && let Some(logging) = self.logging.take()
         {
