@@ -110,6 +110,7 @@ impl Demo {
         let secrets = Secrets::fresh().context("the system gives no random numbers")?;
         let service = Service::new(Arc::new(Memory::new()), secrets, None, settings).await.map_err(explained)?;
         let background = service.start().context("no thread")?;
+        let stop = stop()?;
         let (done, ended) = tokio::sync::oneshot::channel();
         let people = tokio::task::spawn_blocking(move || {
             let told = self.people(&format!("http://{address}"));
@@ -120,7 +121,7 @@ impl Demo {
         let until = async {
             tokio::select! {
                 _ = ended => {}
-                () = stop() => {}
+                () = stop => {}
             }
         };
         serve(listener, app(&service), &service, until).await.context("connections are not accepted any more")?;

@@ -201,8 +201,10 @@ impl Serve {
         let bound = listener.local_addr().context("no address")?;
         let service = Service::new(Arc::clone(&store), secrets, Some(secret_file), settings).await.map_err(explained)?;
         let background = service.start().context("no thread")?;
+        // Before anybody is told: whoever knows where it is may end it, in good order.
+        let stop = stop()?;
         tell(bound, &self.catalog);
-        let served = serve(listener, app(&service), &service, stop()).await;
+        let served = serve(listener, app(&service), &service, stop).await;
         tracing::info!("stopping: what was accepted is answered");
         background.end().await;
         drop(service);
@@ -270,19 +272,25 @@ fn log_to_stderr(level: LogLevel, format: LogFormat) {
     }
 }
 
-/// Until somebody says so.
-pub(crate) async fn stop() {
-    let interrupted = tokio::signal::ctrl_c();
+/// Until somebody says so, from when it is called: what is said before it is waited for counts, too.
+pub(crate) fn stop() -> Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+        let mut interrupted = signal(SignalKind::interrupt()).context("Ctrl-C cannot be waited for")?;
+        let mut terminated = signal(SignalKind::terminate()).context("SIGTERM cannot be waited for")?;
+        Ok(async move {
             tokio::select! {
-                _ = interrupted => {}
+                _ = interrupted.recv() => {}
                 _ = terminated.recv() => {}
             }
-            return;
-        }
+        })
     }
-    let _ = interrupted.await;
+    #[cfg(windows)]
+    {
+        let mut interrupted = tokio::signal::windows::ctrl_c().context("Ctrl-C cannot be waited for")?;
+        Ok(async move {
+            let _ = interrupted.recv().await;
+        })
+    }
 }

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
             ("kill", kill_again_and_again),
             ("secret", killed::secret::is_replaced_with_a_warning),
             ("stop", killed::stop::answers_what_was_sent),
+            ("stop_at_once", killed::stop::ends_in_good_order_from_the_first_moment),
             ("full", killed::full::refuses_and_recovers),
         ],
     )

@@ -149,6 +149,14 @@ pub(crate) fn answers_what_was_sent(cycles: u64, seed: u64) {
     println!("told to end {rounds} times among {answers} answers, {} choices acknowledged, none lost", all.len());
 }
 
+/// Whoever reads where it is can end it at once: that it said so means that it is ready for it.
+pub(crate) fn ends_in_good_order_from_the_first_moment(cycles: u64, _: u64) {
+    let folder = Folder::new("stop-at-once");
+    for _ in 0..cycles {
+        Process::start(&folder.database(), &["--catalog", CATALOG]).stop();
+    }
+}
+
 /// A request of which the last half is not sent yet, and that half.
 fn half_sent(address: SocketAddr) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(address).expect("a connection");
