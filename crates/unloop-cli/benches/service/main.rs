@@ -236,8 +236,9 @@ async fn choose() {
     };
     let (all, quiet) = (ratio(&|_| true), ratio(&|own| own.stolen == 0.0));
     let flush = median(flushes.clone());
+    let quiet = if quiet.is_nan() { String::new() } else { format!("; {quiet:.2} in seconds of which nothing was stolen") };
     tell(&format!("choose, durable, {RATE}/s for {SECONDS} s, {cores:.0} µs of a core each"), &Loaded { seconds });
-    println!("  p50 in flushes of {flush:.2} ms: {all:.2}; {quiet:.2} in seconds of which nothing was stolen");
+    println!("  p50 in flushes of {flush:.2} ms: {all:.2}{quiet}");
     server.stop();
 }
 
