@@ -50,8 +50,9 @@ main() {
   install_missing
 
   step "Format" cargo fmt --all --check
-  step "Lints" cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
-  step "Documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
+  # By the profile of the tests: what build scripts compile, SQLite above all, is then compiled once.
+  step "Lints" cargo clippy --profile test --workspace --all-targets --all-features --locked -- -D warnings
+  step "Documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --profile test --workspace --no-deps --all-features --locked
   tests "Tests of the library without default features" \
     cargo test -p unloop --lib --no-default-features --locked --no-fail-fast
   tests "All tests" \
