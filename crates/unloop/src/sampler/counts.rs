@@ -122,13 +122,17 @@ impl Counts {
         if self.store.entries().saturating_add(statistics.distinct()) >= 1 << 31 {
             return Err(StatisticsError::Full { count: self.store.entries() });
         }
+        if self.store.entries() == 0 {
+            self.store = Store::with_capacity(statistics.distinct());
+        }
         let mut alone = vec![0.0; statistics.option_count()];
+        let mut places = Vec::new();
         for (members, count) in statistics.iter() {
             if let [option] = members {
                 alone[option.index()] += count;
                 continue;
             }
-            let places = self.place_all(members);
+            self.place_into(members, &mut places);
             let full = StatisticsError::Full { count: self.store.entries() };
             let entry = self.store.find_or_insert(&places).ok_or(full)?;
             let asleep = self.weight(entry) == 0.0;
@@ -286,24 +290,28 @@ impl Counts {
 
     /// Places of options, ascending; those that have none get one, asleep.
     fn place_all(&mut self, members: &[OptionId]) -> Vec<OptionId> {
-        let mut places: Vec<OptionId> = members
-            .iter()
-            .map(|&option| {
-                let next = self.options.len() as u32;
-                let place = &mut self.places[option.index()];
-                if *place == NONE {
-                    *place = next;
-                    self.options.push(option);
-                    self.alpha.push(self.all_alpha[option.index()]);
-                    self.chosen.push(0.0);
-                    self.degree.push(0);
-                    self.asleep += 1;
-                }
-                OptionId::new(*place)
-            })
-            .collect();
-        places.sort_unstable();
+        let mut places = Vec::with_capacity(members.len());
+        self.place_into(members, &mut places);
         places
+    }
+
+    /// As [`place_all`](Self::place_all), in place of what was there.
+    fn place_into(&mut self, members: &[OptionId], places: &mut Vec<OptionId>) {
+        places.clear();
+        for &option in members {
+            let next = self.options.len() as u32;
+            let place = &mut self.places[option.index()];
+            if *place == NONE {
+                *place = next;
+                self.options.push(option);
+                self.alpha.push(self.all_alpha[option.index()]);
+                self.chosen.push(0.0);
+                self.degree.push(0);
+                self.asleep += 1;
+            }
+            places.push(OptionId::new(*place));
+        }
+        places.sort_unstable();
     }
 
     /// A column of these places appears or goes; the places that wake up or fall asleep.

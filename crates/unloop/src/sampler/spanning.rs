@@ -6,7 +6,6 @@
 //! the tree may fall short of a true maximum spanning tree. That is allowed: any rule may choose a group that looks at counts and
 //! coins alone, a stale one too.
 
-use hashbrown::HashMap;
 use rand::{Rng, RngExt};
 
 use crate::statistics::DisjointSets;
@@ -56,20 +55,12 @@ impl SpanningTree {
 
     /// The maximum spanning tree of columns over options `0 … n−1`.
     pub(crate) fn of_columns<'a, T: Copy + Into<u32> + 'a>(n: usize, columns: impl Iterator<Item = (&'a [T], f64)>) -> Self {
-        let mut pairs: HashMap<(u32, u32), f64, foldhash::fast::FixedState> = HashMap::default();
+        let mut pairs = Pairs::new(n);
         for (set, b) in columns {
-            // In larger steps than the table takes by itself: every one moves all pairs, and somebody waits for a presenter.
-            if pairs.capacity() < pairs.len() + set.len() {
-                pairs.reserve(4 * pairs.len() + 64);
-            }
-            for_pairs(set, |pair| *pairs.entry(pair).or_insert(0.0) += b);
+            for_pairs(set, |pair| pairs.add(pair, b));
         }
-        let mut sorted: Vec<((u32, u32), f64)> = pairs.into_iter().collect();
-        // The heaviest first; ties by index, so that the tree does not depend on the order of the map. As whole numbers, which bits of counts can be: a third of the
-        // time that the tree takes is this.
-        sorted.sort_unstable_by_key(|&((i, j), weight)| (!weight.to_bits(), u64::from(i) << 32 | u64::from(j)));
         let mut tree = Self::new(n);
-        for (pair, weight) in sorted {
+        for (pair, weight) in pairs.heaviest_first() {
             if tree.sets.join(pair.0 as usize, pair.1 as usize) {
                 tree.join(pair, weight);
             } else {
@@ -305,6 +296,63 @@ impl Slack {
     }
 }
 
+/// Pairs, each with the sum of its weights. Put in order by counting rather than into a hash map: somebody waits for the tree.
+struct Pairs {
+    /// The smaller option in the upper half.
+    all: Vec<(u64, f64)>,
+    /// So many from the first on are in order, each pair once.
+    distinct: usize,
+    options: usize,
+}
+
+impl Pairs {
+    /// Pairs with which it begins to join them now and then: memory is bounded by those that differ.
+    const MANY: usize = 1 << 16;
+
+    /// Of options `0 … n−1`.
+    fn new(options: usize) -> Self {
+        Self { all: Vec::new(), distinct: 0, options }
+    }
+
+    fn add(&mut self, (i, j): (u32, u32), weight: f64) {
+        if self.all.len() >= Self::MANY.max(2 * self.distinct) {
+            self.join();
+        }
+        self.all.push((u64::from(i) << 32 | u64::from(j), weight));
+    }
+
+    /// In order, each pair once; weights of a pair are added up in the order in which they came.
+    fn join(&mut self) {
+        let mut sorted = vec![(0, 0.0); self.all.len()];
+        for half in [0, 32] {
+            let place = |pair: u64| (pair >> half) as u32 as usize;
+            let mut ends = vec![0_usize; self.options + 1];
+            self.all.iter().for_each(|&(pair, _)| ends[place(pair) + 1] += 1);
+            (1..ends.len()).for_each(|option| ends[option] += ends[option - 1]);
+            for &(pair, weight) in &self.all {
+                let next = &mut ends[place(pair)];
+                sorted[*next] = (pair, weight);
+                *next += 1;
+            }
+            std::mem::swap(&mut self.all, &mut sorted);
+        }
+        self.all.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0.0 };
+            same
+        });
+        self.distinct = self.all.len();
+    }
+
+    /// The heaviest first, ties by index.
+    fn heaviest_first(mut self) -> impl Iterator<Item = ((u32, u32), f64)> {
+        self.join();
+        // They are in order of their index, and stay so. As whole numbers, which bits of counts can be.
+        self.all.sort_by_key(|&(_, weight)| !weight.to_bits());
+        self.all.into_iter().map(|(pair, weight)| (((pair >> 32) as u32, pair as u32), weight))
+    }
+}
+
 /// Calls `f` with the pairs of a set that are edges of the graph, smaller option first.
 fn for_pairs<T: Copy + Into<u32>>(set: &[T], mut f: impl FnMut((u32, u32))) {
     let reach = if set.len() <= ALL_PAIRS { set.len() } else { 2 };
@@ -366,6 +414,24 @@ mod tests {
             (0..n).all(|k| inside[k] == inside[if k < 15 { 0 } else { 15 }])
         });
         assert!(separated.count() > 10);
+    }
+
+    #[test]
+    fn pairs_are_summed_and_come_in_order() {
+        let n = 50;
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let (mut pairs, mut expected) = (Pairs::new(n), std::collections::BTreeMap::new());
+        // More than are kept before they are joined.
+        for _ in 0..3 * Pairs::MANY {
+            let i = rng.random_range(0..n as u32 - 1);
+            let (pair, weight) = ((i, rng.random_range(i + 1..n as u32)), f64::from(rng.random_range(1..4_u32)));
+            pairs.add(pair, weight);
+            *expected.entry(pair).or_insert(0.0) += weight;
+        }
+        assert!(pairs.all.len() < 2 * Pairs::MANY);
+        let mut expected: Vec<((u32, u32), f64)> = expected.into_iter().collect();
+        expected.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
+        assert_eq!(pairs.heaviest_first().collect::<Vec<_>>(), expected);
     }
 
     #[test]

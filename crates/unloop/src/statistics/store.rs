@@ -165,6 +165,8 @@ impl Store {
     pub(crate) fn with_capacity(entries: usize) -> Self {
         let mut store = Self::new();
         store.resize_table(slot_bits_for(entries));
+        // A hint, so bounded: room for what is kept of a block beside its members.
+        store.spare = Some(Block::with_room(Room { entries: entries.min(BLOCK_ENTRIES), members: 0 }));
         store
     }
 
@@ -241,7 +243,7 @@ impl Store {
                     full.shrink();
                     self.spare.take().unwrap_or_else(|| Block::with_room(full.room()))
                 }
-                None => Block::new(),
+                None => self.spare.take().unwrap_or_else(Block::new),
             };
             // Blocks closed early leave numbers unused; those must fit the slots' entry bits too.
             if self.blocks.len() >= MAX_ENTRIES / BLOCK_ENTRIES {
