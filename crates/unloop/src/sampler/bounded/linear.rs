@@ -187,6 +187,32 @@ impl Linear {
         0
     }
 
+    /// A round in which λ of all options is drawn at once, then z of all columns, in place of one column after the other: of options that many columns share
+    /// λ is drawn once, and that is most of a round's work. Nothing is done in the middle of a round, or once numbers are strained.
+    pub(super) fn round_at_once<R: Rng>(&mut self, counts: &Counts, tree: &mut SpanningTree, rng: &mut R) {
+        if self.cursor > 0 || self.strained {
+            return;
+        }
+        for place in 0..self.lambda.len() {
+            self.draw_option(place, rng);
+        }
+        self.total = self.lambda.iter().sum();
+        self.draw_scale(rng);
+        for (entry, members, b) in counts.columns() {
+            let z = self.draw_z(b, members, rng);
+            if self.strained {
+                return;
+            }
+            self.z[entry.index()] = z;
+            let class = class(&self.side, members);
+            if class < 2 {
+                self.weight_within[class] += b;
+            }
+            self.account(class, members, z);
+        }
+        self.finish(counts, tree, rng);
+    }
+
     /// The next column in turn.
     fn visit<R: Rng>(&mut self, entry: Entry, counts: &Counts, rng: &mut R) {
         self.cursor += 1;
@@ -264,19 +290,16 @@ impl Linear {
     }
 
     fn draw_options<R: Rng>(&mut self, members: &[OptionId], rng: &mut R) {
-        let mut change = 0.0;
-        for place in members.iter().map(|place| place.index()) {
-            // None asleep.
-            let Some(gamma) = &self.gammas[place] else { continue };
-            let new = gamma.sample(rng) / (self.scale + self.rates[place]);
-            if !is_calm(new) {
-                self.strained = true;
-                break;
-            }
-            change += new - self.lambda[place];
-            self.lambda[place] = new;
-        }
+        let change = members.iter().map(|place| self.draw_option(place.index(), rng)).sum();
         self.change_total(change);
+    }
+
+    /// How much λ of an option changes: not that of one asleep, nor any once numbers are strained.
+    fn draw_option<R: Rng>(&mut self, place: usize, rng: &mut R) -> f64 {
+        let Some(gamma) = &self.gammas[place] else { return 0.0 };
+        let new = gamma.sample(rng) / (self.scale + self.rates[place]);
+        self.strained |= !is_calm(new);
+        if self.strained { 0.0 } else { new - std::mem::replace(&mut self.lambda[place], new) }
     }
 
     /// The prior weights have changed.
