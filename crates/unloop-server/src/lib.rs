@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod again;
 mod api;
 mod app;
 mod beside;

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_io_timeout::TimeoutStream;
 
+use crate::again::Again;
 use crate::service::Service;
 
 /// After it was told to stop, requests are answered so long, and connections accepted that wait already.
@@ -72,7 +73,7 @@ pub async fn serve(
         let watched = graceful.watch(connection);
         tokio::spawn(async move {
             // Who goes away in the middle is no error of ours.
-            let _ = watched.await;
+            let _ = Again::new(watched).await;
             drop(place);
         });
     }
