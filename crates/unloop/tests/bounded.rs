@@ -105,7 +105,7 @@ fn reference_means_and_variances() {
 }
 
 /// The first draw of a chain that takes up 300 choices is one from the posterior, as far as 600 of them tell: not where it starts, near the mode. In standard
-/// deviations of ln θ. Broken on purpose, each fails here: one round instead of six (the variance is 0.92 of what it should be), z kept in all of them (0.93).
+/// deviations of ln θ. Broken on purpose, each fails here: one round alone (the variance is 0.92 of what it should be), z kept in all of them (0.93).
 #[test]
 fn the_first_draw_after_resuming_is_good() {
     const RESUMED: u64 = 600;

@@ -64,8 +64,8 @@ const LEARNED_SPREAD: f64 = 1.0;
 const LEARNING_STEP: f64 = 0.8;
 /// Sweeps over all presentations after a start from counts.
 const WARM_UP: usize = 20;
-/// Steps towards the mode of a chain that takes up where another one was, how often it draws everything anew, and how many presentations it sees at least. Five
-/// rounds leave no more of the start than two sweeps do, in a third of the time.
+/// Steps towards the mode of a chain that takes up where another one was, and how often it draws everything anew: five rounds leave no more of the start than two
+/// sweeps do. In logarithms it visits so many presentations at least.
 const NEARING: usize = 12;
 const ROUNDS: usize = 5;
 const RESUMING: usize = 2_000;
@@ -136,8 +136,8 @@ impl BoundedGibbs {
         Ok(sampler)
     }
 
-    /// A chain that takes up counts which another one has seen grow: from near the mode (a dozen fixed-point steps), by drawing everything anew five times, more
-    /// often where there is little; where λ is carried in logarithms by two sweeps, or more. 0.6 to 1.2 ms for 1 000 presentations of 5, where
+    /// A chain that takes up counts which another one has seen grow: from near the mode (a dozen fixed-point steps), by drawing everything anew five times; where λ is
+    /// carried in logarithms by two sweeps, or more. 0.6 to 1.2 ms for 1 000 presentations of 5, where
     /// [`from_statistics`](Self::from_statistics) takes 7: somebody waits for the first decision (`cargo bench -p unloop --bench present`).
     ///
     /// # Errors
@@ -153,8 +153,7 @@ impl BoundedGibbs {
         sampler.tree = spanning(&sampler.counts);
         let ln_lambda = sampler.near_mode(places);
         sampler.restart(ln_lambda);
-        let visits = sampler.counts.store().end().max(1);
-        for _ in 0..(RESUMING / visits).clamp(ROUNDS, WARM_UP) {
+        for _ in 0..ROUNDS {
             let Self { counts, tree, state: State::Linear(state), rng, .. } = &mut sampler else { break };
             state.round_at_once(counts, tree, rng);
             if state.is_strained() {
@@ -162,6 +161,7 @@ impl BoundedGibbs {
             }
         }
         if matches!(sampler.state, State::Careful(_)) {
+            let visits = sampler.counts.store().end().max(1);
             for _ in 0..(RESUMING / visits).clamp(2, WARM_UP) {
                 sampler.sweep();
             }
