@@ -239,6 +239,10 @@ async fn choose() {
     let quiet = if quiet.is_nan() { String::new() } else { format!("; {quiet:.2} in seconds of which nothing was stolen") };
     tell(&format!("choose, durable, {RATE}/s for {SECONDS} s, {cores:.0} µs of a core each"), &Loaded { seconds });
     println!("  p50 in flushes of {flush:.2} ms: {all:.2}{quiet}");
+    // A core that has gone to sleep, and a disk, take longer to wake up than to go on.
+    let paced = flush_each(&folder.0.join("flush"), Duration::from_secs(1) / RATE as u32);
+    println!("  a flush takes {paced:.2} ms where one is due {RATE} times a second");
+    timed("nothing (GET /healthz)", &server, &mut Nothing::new(), 5 * RATE, RATE as f64);
     server.stop();
 }
 
@@ -355,15 +359,26 @@ async fn first_and_second(server: &Server, people: usize) -> (f64, f64) {
     (which(0), which(1))
 }
 
-/// Milliseconds to write a page at the end of a file and flush it.
+/// Milliseconds to write a page at the end of a file and flush it, one time after the other.
 fn flush(path: &Path) -> f64 {
+    flushes(path, 100, |_| {})
+}
+
+/// The same where one is due each so often, for a second or so.
+fn flush_each(path: &Path, interval: Duration) -> f64 {
+    let begin = Instant::now();
+    flushes(path, 2_000, |number| std::thread::sleep((interval * number).saturating_sub(begin.elapsed())))
+}
+
+fn flushes(path: &Path, count: u32, wait: impl Fn(u32)) -> f64 {
     let mut file = std::fs::File::create(path).expect("a file");
-    let once = |_| {
+    let once = |number| {
+        wait(number);
         let began = Instant::now();
         file.write_all(&[7; 4_096]).and_then(|()| file.sync_data()).expect("flushed");
         1e3 * began.elapsed().as_secs_f64()
     };
-    median((0..100).map(once).collect())
+    median((0..count).map(once).collect())
 }
 
 fn median(mut of: Vec<f64>) -> f64 {
