@@ -135,7 +135,8 @@ pub(crate) async fn create(
     let (known, mut sent) = service.choose(&token, outcome).await?;
     if next {
         let asked = PresentationAsked::of(token.context);
-        match service.present(&known, asked).await {
+        // By itself: it needs four times the room of all else here, which every choice would have to ask for.
+        match Box::pin(service.present(&known, asked)).await {
             Ok(presentation) => sent.next = Some(presentation),
             Err(problem) => sent.next_problem = Some(problem.to_json()),
         }
