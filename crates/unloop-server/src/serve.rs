@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::again::Again;
+use crate::beside::rest;
 use crate::service::Service;
 
 /// After it was told to stop, requests are answered so long, and connections accepted that wait already.
@@ -35,6 +36,8 @@ pub async fn serve(
     service: &Arc<Service>,
     stop: impl Future<Output = ()>,
 ) -> std::io::Result<()> {
+    // What is computed beside lets those that answer through.
+    unloop::set_pause(rest);
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(service.settings.connections));
     let mut stop = std::pin::pin!(stop);

@@ -48,6 +48,7 @@ pub mod information;
 mod margins;
 mod matrix;
 mod option;
+mod pausing;
 mod posterior;
 mod predict;
 mod presentation;
@@ -62,6 +63,7 @@ pub use carlson::{IntegralError, IntegralSettings, LnEstimate, Method, Moments, 
 pub use estimate::{Laplace, LaplaceError, Map, MapError, MapSettings, maximum_likelihood};
 pub use matrix::Matrix;
 pub use option::{MAX_NAME_BYTES, OptionError, OptionId, Options};
+pub use pausing::set_pause;
 pub use posterior::{Basis, MAX_DENSE, Posterior, PosteriorError};
 pub use predict::{ChoiceInterval, Prediction};
 pub use presentation::{Choice, Presentation, PresentationError};

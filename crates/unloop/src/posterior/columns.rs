@@ -10,6 +10,7 @@ use std::ops::Range;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
+use crate::pausing::pause;
 use crate::posterior::potential::bounds;
 use crate::sampler::lanes::{Kernel, LANES, Lanes, dispatch, ln};
 
@@ -17,6 +18,8 @@ use crate::sampler::lanes::{Kernel, LANES, Lanes, dispatch, ln};
 const STRAND_MEMBERS: usize = 1 << 16;
 /// Strands at most: enough to balance the load of many cores, few enough to add up quickly.
 const MAX_STRANDS: usize = 16;
+/// Members of columns between two places to stop: a sweep takes some tenths of a millisecond for them.
+const BLOCK: usize = 4096;
 
 /// Columns C with weights b_C > 0, at least two members each, over options `0 … n−1`.
 #[derive(Clone, Debug)]
@@ -264,25 +267,30 @@ impl Columns {
     #[inline(always)]
     fn visit(&self, visitor: &mut impl Visitor) {
         for group in &self.groups {
-            macro_rules! fixed {
-                ($($size:literal)*) => {
-                    match group.size {
-                        $($size => for (set, &b) in group.members.as_chunks::<$size>().0.iter().zip(&group.weights) {
-                            visitor.column(set, b);
-                        },)*
-                        size => for (set, &b) in group.members.chunks_exact(size).zip(&group.weights) {
-                            visitor.column(set, b);
-                        },
-                    }
-                };
+            let columns = columns_of_block(group.size);
+            for (members, weights) in group.members.chunks(columns * group.size).zip(group.weights.chunks(columns)) {
+                pause();
+                macro_rules! fixed {
+                    ($($size:literal)*) => {
+                        match group.size {
+                            $($size => for (set, &b) in members.as_chunks::<$size>().0.iter().zip(weights) {
+                                visitor.column(set, b);
+                            },)*
+                            size => for (set, &b) in members.chunks_exact(size).zip(weights) {
+                                visitor.column(set, b);
+                            },
+                        }
+                    };
+                }
+                fixed!(2 3 4 5 8 10);
             }
-            fixed!(2 3 4 5 8 10);
         }
     }
 
     /// Calls `f` with the members and the weight of each column of a piece; fixed lengths for the usual sizes.
     #[inline(always)]
     fn each(&self, piece: &Piece, mut f: impl FnMut(&[u32], f64)) {
+        pause();
         let group = &self.groups[piece.group];
         let members = &group.members[piece.columns.start * group.size..piece.columns.end * group.size];
         let weights = &group.weights[piece.columns.clone()];
@@ -413,6 +421,10 @@ pub(crate) fn sums_of_lanes(set: &[u32], lambda: &[Lanes]) -> Lanes {
     sums
 }
 
+fn columns_of_block(size: usize) -> usize {
+    (BLOCK / size).max(1)
+}
+
 /// Cuts the columns into strands of about equal numbers of members.
 fn strands(groups: &[Group]) -> Vec<Vec<Piece>> {
     let total: usize = groups.iter().map(|group| group.members.len()).sum();
@@ -427,7 +439,7 @@ fn strands(groups: &[Group]) -> Vec<Vec<Piece>> {
                 strands.push(Vec::new());
                 room = share;
             }
-            let take = room.div_ceil(group.size).min(group.weights.len() - start);
+            let take = room.div_ceil(group.size).min(group.weights.len() - start).min(columns_of_block(group.size));
             if let Some(strand) = strands.last_mut() {
                 strand.push(Piece { group: g, columns: start..start + take });
             }

@@ -10,6 +10,7 @@ use statrs::function::gamma::digamma;
 
 use super::{RankedOption, RankingSettings};
 use crate::option::OptionId;
+use crate::pausing::pause;
 use crate::posterior::Posterior;
 use crate::posterior::potential::ln_sum_exp;
 use crate::random::{beta_quantile, ln_gamma_draw, minus_ln_gamma_cdf};
@@ -183,6 +184,7 @@ impl<'a> Tally<'a> {
             averages: Vec::with_capacity(draws),
         };
         for eta in (0..draws).filter_map(|draw| self.draws.ln_lambda(draw)) {
+            pause();
             let rest = if alone > 0.0 { ln_gamma_draw(alone, &mut share_rng) } else { f64::NEG_INFINITY };
             places.ln_totals.push(ln_sum_exp(eta.iter().copied().chain([rest])));
             places.averages.push(self.average(eta));
@@ -191,6 +193,7 @@ impl<'a> Tally<'a> {
         let mut order: Vec<(f64, Entrant)> = Vec::new();
         let mut above = Above::default();
         for draw in self.looked_at() {
+            pause();
             let Some(eta) = self.draws.ln_lambda(draw) else { continue };
             order.clear();
             order.extend(self.ranked.iter().map(|&k| (eta[k], Entrant::Explored(k))));
@@ -276,6 +279,7 @@ impl<'a> Tally<'a> {
         let mut count = 0_usize;
         for draw in draws {
             count += 1;
+            pause();
             let Some(eta) = self.draws.ln_lambda(draw) else { continue };
             let mut least = inside.iter().map(|&k| eta[k]).fold(f64::INFINITY, f64::min);
             for &alpha in &drawn {
@@ -327,6 +331,7 @@ impl<'a> Tally<'a> {
             let places: Vec<usize> = component.options.iter().map(|&option| place(option)).collect();
             let share = if total > 0.0 { component.mass / total } else { 1.0 };
             for draw in 0..self.draws.len() {
+                pause();
                 let Some(eta) = self.draws.ln_lambda(draw) else { continue };
                 let ln_total = ln_sum_exp(places.iter().map(|&k| eta[k]));
                 for &k in &places {

@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::unexplored::{Unexplored, largest};
 use crate::diagnostics::{Diagnostics, DiagnosticsError, Scores};
 use crate::option::OptionId;
+use crate::pausing::pause;
 use crate::posterior::potential::ln_sum_exp;
 
 /// Draws of several chains.
@@ -99,7 +100,11 @@ impl Draws {
     /// ln Σλ over the explored options, draw by draw.
     pub(crate) fn ln_totals(&self) -> Vec<f64> {
         let width = self.explored.len().max(1);
-        self.ln_lambda.chunks_exact(width).map(|row| ln_sum_exp(row.iter().copied())).collect()
+        let total = |row: &[f64]| {
+            pause();
+            ln_sum_exp(row.iter().copied())
+        };
+        self.ln_lambda.chunks_exact(width).map(total).collect()
     }
 
     /// The normal scores that [`diagnose`](Self::diagnose) needs, the same for every option.

@@ -49,6 +49,7 @@ use crate::diagnostics::Diagnostics;
 use crate::estimate::LaplaceError;
 use crate::estimate::laplace::Mode;
 use crate::option::OptionId;
+use crate::pausing::pause;
 use crate::posterior::potential::Potential;
 use crate::posterior::{Component, Posterior, PosteriorError};
 use crate::prior::PriorError;
@@ -280,6 +281,7 @@ impl Posterior {
         rng.set_stream(1 << 63);
         for chain in 0..chains {
             for draw in 0..draws {
+                pause();
                 // A component's mass is Gamma(a(B)), in the units of options never shown.
                 let shifts: Vec<f64> = self
                     .components()
@@ -362,6 +364,7 @@ fn sample_component(
             state.clone()
         };
         for _ in 0..WARM_UP {
+            pause();
             advance();
         }
         chains_of_lanes(draws, advance)
@@ -438,6 +441,7 @@ fn by_hamiltonian(component: &Component, mode: &Mode, stream: u64, settings: &Sa
 fn chains_of_lanes(draws: usize, mut next: impl FnMut() -> Vec<Lanes>) -> Vec<Vec<Vec<f64>>> {
     let mut chains = vec![Vec::new(); LANES];
     for _ in 0..draws {
+        pause();
         let eta = next();
         for (lane, chain) in chains.iter_mut().enumerate() {
             chain.push(eta.iter().map(|values| values[lane]).collect());
@@ -448,6 +452,10 @@ fn chains_of_lanes(draws: usize, mut next: impl FnMut() -> Vec<Lanes>) -> Vec<Ve
 
 /// The results of so many runs in order, on as many threads as there are.
 pub(crate) fn in_parallel<T: Send>(count: usize, run: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    let run = |i| {
+        pause();
+        run(i)
+    };
     #[cfg(feature = "parallel")]
     return (0..count).into_par_iter().map(run).collect();
     #[cfg(not(feature = "parallel"))]
