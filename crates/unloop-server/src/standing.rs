@@ -6,6 +6,7 @@ use unloop::presenter::PresenterError;
 use unloop::{OptionId, Options, Prior, Statistics, StatisticsError};
 use unloop_store::{Fold, Held};
 
+use crate::beside::compute;
 use crate::catalog::Known;
 use crate::context::{Loaded, Numbering, aside};
 use crate::problem::{Kind, Problem};
@@ -100,16 +101,11 @@ impl Service {
         };
         let fold = self.contexts.with(known.id, context, copy).await?;
         let known = Arc::clone(known);
-        let made = tokio::task::spawn_blocking(move || {
+        let made = compute(move || {
             Standing::new(&fold, &known)
                 .map(|standing| (At { seq: taken_in.max(fold.position()), counted: fold.position() }, standing))
-        })
-        .await;
-        match made {
-            Ok(Ok(standing)) => Ok(standing),
-            Ok(Err(error)) => Err(internal(&error)),
-            Err(error) => Err(internal(&error)),
-        }
+        });
+        made.await?.map_err(|error| internal(&error))
     }
 }
 

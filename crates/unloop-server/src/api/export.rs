@@ -16,6 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::context_of;
 use super::presentations::told;
 use crate::access::{Access, Scope};
+use crate::beside::compute;
 use crate::body::{Path, Query};
 use crate::problem::{Problem, Sent};
 use crate::service::{Service, Shared};
@@ -159,12 +160,8 @@ impl Pages {
         self.left -= events.len();
         self.done |= self.left == 0;
         let (format, is_first) = (self.format, std::mem::take(&mut self.is_first));
-        let text = tokio::task::spawn_blocking(move || write(&events, format, is_first)).await;
-        match text {
-            Ok(Ok(text)) => Ok(text.into()),
-            Ok(Err(error)) => Err(internal(&error)),
-            Err(error) => Err(internal(&error)),
-        }
+        let text = compute(move || write(&events, format, is_first)).await?;
+        text.map(Into::into).map_err(|error| internal(&error))
     }
 }
 

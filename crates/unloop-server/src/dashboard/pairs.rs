@@ -8,6 +8,7 @@ use unloop_plot::figures::percent;
 use unloop_plot::{MatrixPlot, Picture, SimplexPanel, Simplexes, grid_points};
 
 use super::board::{Axis, Marks, View, interval};
+use crate::beside::compute;
 use crate::catalog::Known;
 use crate::grounds::Grounds;
 use crate::problem::Problem;
@@ -149,7 +150,7 @@ impl Service {
     pub(super) async fn simplex(&self, known: &Arc<Known>) -> Result<Option<Picture>, Problem> {
         let (_, standing) = self.standing(known, None).await?;
         let Some(standing) = standing.filter(|own| own.names.len() == 3) else { return Ok(None) };
-        let drawn = tokio::task::spawn_blocking(move || {
+        let drawn = compute(move || {
             let names: Vec<String> = standing.names.iter().map(|(_, name)| name.to_owned()).collect();
             let corners: [String; 3] = names.try_into().ok()?;
             let posterior = Posterior::new(&standing.prior, &standing.statistics).ok()?;
