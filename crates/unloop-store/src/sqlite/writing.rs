@@ -377,10 +377,6 @@ impl Writer {
             self.pending.fetch_sub(part, Ordering::Relaxed);
             done = together.len();
             let mut more = Vec::new();
-            if done > 1 {
-                // Whoever waits for a core brings more, and a flush takes as long for many as for a few: at 256 clients on two cores half as many more share one.
-                std::thread::yield_now();
-            }
             if entries < MOST_ENTRIES && done < self.pace.together() {
                 self.drain(messages, &mut more, done);
                 self.queued.fetch_sub(more.len(), Ordering::Relaxed);
