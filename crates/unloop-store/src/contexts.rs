@@ -2,7 +2,7 @@
 //!
 //! Nothing here assumes that it is the only one that appends. Events are taken in from the log alone, in its order, and by a context only
 //! above its own position; a context that is not here is loaded from its snapshot and what came after. What is used least goes first,
-//! and is put aside before it does.
+//! and is put aside before it does, unless so little came since the last time that it is read in no time.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +26,9 @@ const RECENT_BYTES: usize = 1 << 20;
 const ASIDE_PART: usize = 16;
 /// Events since its last snapshot that a context has at least before it is put aside again: with more it takes too long to load.
 pub const LEAST_TAIL: usize = 256;
+/// Events since its last snapshot with which a context that has to go is put aside: fewer are read in no time when it comes back, and where contexts come and go for
+/// each choice, to write a snapshot each time takes the disk from the choices.
+const SHORT_TAIL: usize = 16;
 /// Snapshots written at a time.
 const TOGETHER: usize = 256;
 
@@ -256,6 +259,12 @@ impl<H: Held> Contexts<H> {
     /// If it cannot be counted.
     pub fn offer(&self, event: Event) -> Result<u64, StoreError> {
         let mut taken = lock(&self.taken);
+        if event.seq == taken.position + 1 && taken.offered.is_empty() {
+            // Mostly.
+            self.take_in(&event)?;
+            taken.push(event);
+            return Ok(taken.position);
+        }
         // More wait only if somebody else appends much: then the log is read.
         if event.seq > taken.position && taken.offered.len() < PAGE {
             taken.offered.insert(event.seq, event);
@@ -458,7 +467,8 @@ impl<H: Held> Contexts<H> {
             }
         }
         for (place, slot) in gone {
-            self.keep(&place, &slot.held, 1);
+            // Of all contexts of a catalog the tail is looked for in the whole log.
+            self.keep(&place, &slot.held, if place.1.is_some() { SHORT_TAIL } else { 1 });
         }
     }
 }

@@ -100,6 +100,32 @@ fn they_are_put_aside() {
     });
 }
 
+/// Where contexts come and go for every choice, not each of them costs a snapshot.
+#[test]
+fn a_short_tail_is_not_worth_a_snapshot() {
+    run(async {
+        for (choices, kept) in [(15, 0), (16, 2)] {
+            let store: Arc<dyn Store> = Arc::new(Memory::new());
+            fill(&*store, 3, choices).await;
+            let cache: Contexts =
+                Contexts::new(Arc::clone(&store), CacheLimits { contexts: 1, bytes: usize::MAX }).await.unwrap();
+            for context in 0..3 {
+                cache.with(LUNCH, Some(&format!("person {context}")), |_| ()).await.unwrap();
+            }
+            assert_eq!(cache.put_aside().await.unwrap(), kept, "{choices} choices");
+        }
+        // Of all of them together it is: what came since is looked for in the whole log.
+        let store: Arc<dyn Store> = Arc::new(Memory::new());
+        fill(&*store, 3, 5).await;
+        let cache: Contexts = Contexts::new(Arc::clone(&store), CacheLimits { contexts: 1, bytes: usize::MAX }).await.unwrap();
+        for context in [None, Some("person 0"), Some("person 1")] {
+            cache.with(LUNCH, context, |_| ()).await.unwrap();
+        }
+        assert_eq!(cache.put_aside().await.unwrap(), 1);
+        assert!(store.snapshot(SnapshotKey::new(LUNCH, None)).await.unwrap().is_some());
+    });
+}
+
 /// However little may wait to be put aside: at the end everything is.
 #[test]
 fn at_the_end_all_of_them_are_put_aside() {
