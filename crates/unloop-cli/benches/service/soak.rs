@@ -30,10 +30,30 @@ impl Default for Settings {
     }
 }
 
+/// What is called.
+#[derive(Clone, Copy)]
+enum Call {
+    Present,
+    Choose,
+    /// To withdraw, and rankings of a context.
+    Other,
+}
+
 /// What came of a stretch of it.
 pub(crate) struct Part {
-    pub(crate) load: Load,
-    pub(crate) resident: f64,
+    /// By [`Call`].
+    loads: [Load; 3],
+    resident: f64,
+}
+
+impl Part {
+    fn whole(&self) -> Load {
+        let mut whole = Load::new();
+        self.loads.iter().for_each(|load| whole.add(load));
+        // All of them in the same time.
+        whole.seconds = self.loads[0].seconds;
+        whole
+    }
 }
 
 /// What came of it.
@@ -48,7 +68,7 @@ pub(crate) struct Soaked {
 
 impl Soaked {
     pub(crate) fn errors(&self) -> u64 {
-        self.parts.iter().map(|part| part.load.errors).sum()
+        self.parts.iter().map(|part| part.whole().errors).sum()
     }
 
     /// The largest memory above that of an idle server, as a part of the cache's bound.
@@ -59,21 +79,32 @@ impl Soaked {
     pub(crate) fn tell(&self) {
         println!("idle {:.0} MB, cache {:.0} MB", self.idle / 1e6, self.cache / 1e6);
         println!(
-            "{:>6} {:>9} {:>9} {:>9} {:>8} {:>15} {:>14} {:>9}",
-            "part", "calls/s", "p50 ms", "p99 ms", "errors", "above idle MB", "of the bound", "stolen %"
+            "{:>4} {:>8} {:>14} {:>16} {:>16} {:>16} {:>7} {:>14} {:>13} {:>9}",
+            "part",
+            "calls/s",
+            "p50, p99 in ms",
+            "present",
+            "choose",
+            "other",
+            "errors",
+            "above idle MB",
+            "of the bound",
+            "stolen %"
         );
         for (i, part) in self.parts.iter().enumerate() {
             let above = part.resident - self.idle;
+            let whole = part.whole();
+            let times = |load: &Load| format!("{:.2}, {:.2}", load.ms(0.5), load.ms(0.99));
+            let [present, choose, other] = part.loads.each_ref().map(times);
             println!(
-                "{:>6} {:>9.0} {:>9.2} {:>9.2} {:>8} {:>15.0} {:>14.2} {:>9.1}",
+                "{:>4} {:>8.0} {:>14} {present:>16} {choose:>16} {other:>16} {:>7} {:>14.0} {:>13.2} {:>9.1}",
                 i + 1,
-                part.load.rate(),
-                part.load.ms(0.5),
-                part.load.ms(0.99),
-                part.load.errors,
+                whole.rate(),
+                times(&whole),
+                whole.errors,
                 above / 1e6,
                 above / self.cache,
-                100.0 * part.load.stolen
+                100.0 * whole.stolen
             );
         }
         println!("at its peak {:.2} of the bound", (self.peak - self.idle) / self.cache);
@@ -95,22 +126,22 @@ pub(crate) async fn soak(settings: &Settings) -> Soaked {
     let mut parts = Vec::new();
     let number = Rc::new(Cell::new(0_u64));
     for _ in 0..PARTS {
-        let load = part(&server, settings, Duration::from_secs(settings.seconds) / PARTS as u32, &number).await;
-        parts.push(Part { load, resident: server.resident() });
+        let loads = part(&server, settings, Duration::from_secs(settings.seconds) / PARTS as u32, &number).await;
+        parts.push(Part { loads, resident: server.resident() });
     }
     let peak = server.peak();
     server.stop();
     Soaked { idle, cache: settings.cache_megabytes as f64 * 1_048_576.0, parts, peak }
 }
 
-async fn part(server: &Server, settings: &Settings, length: Duration, number: &Rc<Cell<u64>>) -> Load {
-    let load = Rc::new(RefCell::new(Load::new()));
+async fn part(server: &Server, settings: &Settings, length: Duration, number: &Rc<Cell<u64>>) -> [Load; 3] {
+    let loads = Rc::new(RefCell::new(std::array::from_fn(|_| Load::new())));
     let (begin, cores) = (Instant::now(), Cores::now());
     let rounds = (settings.rate * length.as_secs_f64()) as u64;
     let done = Rc::new(Cell::new(0_u64));
     let local = tokio::task::LocalSet::new();
     for _ in 0..32 {
-        let (load, done, number) = (Rc::clone(&load), Rc::clone(&done), Rc::clone(number));
+        let (loads, done, number) = (Rc::clone(&loads), Rc::clone(&done), Rc::clone(number));
         let (address, rate, contexts) = (server.address, settings.rate, settings.contexts);
         local.spawn_local(async move {
             let mut caller = Caller::new(address).await.expect("a connection");
@@ -125,24 +156,33 @@ async fn part(server: &Server, settings: &Settings, length: Duration, number: &R
                 let mut rng = ChaCha8Rng::seed_from_u64(number.get());
                 let due = begin + Duration::from_secs_f64(own as f64 / rate);
                 tokio::time::sleep_until(due.into()).await;
-                if round(&mut caller, contexts, &mut rng, &load).await.is_err() {
-                    load.borrow_mut().errors += 1;
+                if round(&mut caller, contexts, &mut rng, &loads).await.is_err() {
+                    loads.borrow_mut()[Call::Present as usize].errors += 1;
                     caller = Caller::new(address).await.expect("a connection");
                 }
             }
         });
     }
     local.await;
-    let mut load = load.replace(Load::new());
-    (load.seconds, load.stolen) = (begin.elapsed().as_secs_f64(), cores.stolen());
-    load
+    let mut loads = loads.replace(std::array::from_fn(|_| Load::new()));
+    for load in &mut loads {
+        (load.seconds, load.stolen) = (begin.elapsed().as_secs_f64(), cores.stolen());
+    }
+    loads
 }
 
 /// Somebody comes, is shown something and mostly answers; now and then something else is done.
-async fn round(caller: &mut Caller, contexts: usize, rng: &mut ChaCha8Rng, load: &RefCell<Load>) -> std::io::Result<()> {
+async fn round(caller: &mut Caller, contexts: usize, rng: &mut ChaCha8Rng, loads: &RefCell<[Load; 3]>) -> std::io::Result<()> {
     let context = format!("person-{}", rng.random_range(0..contexts));
-    let shown =
-        timed(caller, load, "POST", "/v1/catalogs/c/presentations", &json!({ "context": context }).to_string(), 201).await?;
+    let shown = timed(
+        caller,
+        (loads, Call::Present),
+        "POST",
+        "/v1/catalogs/c/presentations",
+        &json!({ "context": context }).to_string(),
+        201,
+    )
+    .await?;
     let shown: Value = serde_json::from_slice(&shown).unwrap_or_default();
     if rng.random::<f64>() < 0.8 {
         let outcome = if rng.random::<f64>() < 0.1 {
@@ -151,21 +191,22 @@ async fn round(caller: &mut Caller, contexts: usize, rng: &mut ChaCha8Rng, load:
             json!({ "token": shown["token"], "chosen": [shown["options"][rng.random_range(0..5_usize)]["option"]] })
         };
         let path = format!("/v1/presentations/{}/choice", shown["id"].as_str().unwrap_or_default());
-        timed(caller, load, "POST", &path, &outcome.to_string(), 200).await?;
+        timed(caller, (loads, Call::Choose), "POST", &path, &outcome.to_string(), 200).await?;
         if rng.random::<f64>() < 0.01 {
             let path = format!("/v1/catalogs/c/choices/{}", shown["id"].as_str().unwrap_or_default());
-            timed(caller, load, "DELETE", &path, "", 200).await?;
+            timed(caller, (loads, Call::Other), "DELETE", &path, "", 200).await?;
         }
     }
     if rng.random::<f64>() < 0.002 {
-        timed(caller, load, "GET", &format!("/v1/catalogs/c/ranking?context={context}&limit=10"), "", 200).await?;
+        timed(caller, (loads, Call::Other), "GET", &format!("/v1/catalogs/c/ranking?context={context}&limit=10"), "", 200)
+            .await?;
     }
     Ok(())
 }
 
 async fn timed(
     caller: &mut Caller,
-    load: &RefCell<Load>,
+    (loads, call): (&RefCell<[Load; 3]>, Call),
     method: &str,
     path: &str,
     body: &str,
@@ -174,7 +215,7 @@ async fn timed(
     let began = Instant::now();
     let (status, reply) = caller.call(method, path, body).await?;
     let reply = reply.to_vec();
-    let mut load = load.borrow_mut();
+    let load = &mut loads.borrow_mut()[call as usize];
     let times: &mut Histogram<u64> = &mut load.times;
     times.saturating_record(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX).max(1));
     if status != expected {
