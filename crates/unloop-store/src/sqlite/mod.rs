@@ -1,7 +1,7 @@
 //! A store in a file: SQLite with a write-ahead log, flushed before anything is answered.
 //!
-//! One writes at a time: a thread that takes all requests that wait, does them in one transaction, commits, and then answers all: the more writers
-//! wait, the more choices share a flush. Where nobody waits, whoever brings a single entry may do the same for it. Another thread copies the write-ahead log into the database meanwhile, others read. One process appends at a time; a lock file beside the database says so. Others
+//! One writes at a time: a thread that takes requests that wait, does them in one transaction, commits, and then answers them: the longer a flush takes,
+//! the more choices share one. Where nobody waits, whoever brings a single entry may do the same for it. Another thread copies the write-ahead log into the database meanwhile, others read. One process appends at a time; a lock file beside the database says so. Others
 //! may read beside it, and change settings.
 
 mod backup;

@@ -1,4 +1,4 @@
-//! The thread that writes: what waits becomes one transaction, and is answered when that is flushed.
+//! The thread that writes: what waits becomes transactions, and is answered when its own is flushed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
