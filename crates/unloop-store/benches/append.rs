@@ -1,4 +1,4 @@
-//! Durable appends, `cargo bench -p unloop-store --bench append`: beside a bare loop of SQLite transactions of the same size on the same disk, in one run;
+//! Durable appends, `cargo bench -p unloop-store --bench append`: beside a bare loop of SQLite transactions of 256 rows on the same disk, in one run;
 //! and one choice at a time beside one flush.
 #![allow(missing_docs, clippy::print_stdout)]
 

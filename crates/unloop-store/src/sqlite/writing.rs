@@ -16,8 +16,9 @@ use crate::note::Note;
 
 /// Requests that share a transaction at most: bounds what a failure can take with it, and how long the first waits.
 const MOST_TOGETHER: usize = 1_024;
-/// So many may always share one.
+/// So many may always share one, and of those that wait before it begins so many times more.
 const FEWEST_TOGETHER: usize = 64;
+const WAITING: usize = 2;
 /// Entries that share a transaction at most. Imports send thousands at a time: the fewer transactions, the fewer times each page is written.
 const MOST_ENTRIES: usize = 262_144;
 /// Times as many frames of the write-ahead log while much is appended at once: the rarer it is copied, the fewer times a page is that changes again and again.
@@ -54,7 +55,7 @@ pub(super) enum Message {
 ///
 /// With more of them a flush is shared by more; but where all who ask are in one transaction, nobody is left to be read and answered while it is flushed: a core idles then,
 /// and the disk afterwards. On a slow disk it is flushes that matter, on a fast one cores (256 clients of a server on two cores, 800 choices each: 41 000 a second with all of
-/// them in one, 46 000 with 32 and with 128, 50 000 with 64).
+/// them in one, 46 000 with 32 and with 128, 50 000 with 64; as many with 128 of those that wait before it begins, which a store without a server before it needs).
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     /// Seconds to carry out a request, and to commit some of them.
@@ -233,7 +234,8 @@ impl Writer {
     /// Takes what has come, as much as may share a transaction with what is there already.
     fn drain(&mut self, messages: &Receiver<Message>, waiting: &mut Vec<Box<dyn Work>>, before: usize) {
         let mut entries: usize = waiting.iter().map(|work| work.size()).sum();
-        while before + waiting.len() < self.pace.together()
+        let most = if before == 0 { WAITING * self.pace.together() } else { self.pace.together() };
+        while before + waiting.len() < most
             && entries < MOST_ENTRIES
             && let Ok(next) = messages.try_recv()
         {
