@@ -224,18 +224,18 @@ impl Writer {
                     return;
                 }
             }
-            self.drain(messages, &mut waiting, 0);
+            let most = WAITING * self.pace.together();
+            self.drain(messages, &mut waiting, most);
             if !waiting.is_empty() || self.due.is_some_and(|due| due <= Instant::now()) {
                 self.write(waiting, messages);
             }
         }
     }
 
-    /// Takes what has come, as much as may share a transaction with what is there already.
-    fn drain(&mut self, messages: &Receiver<Message>, waiting: &mut Vec<Box<dyn Work>>, before: usize) {
+    /// Takes what has come, until so many wait.
+    fn drain(&mut self, messages: &Receiver<Message>, waiting: &mut Vec<Box<dyn Work>>, most: usize) {
         let mut entries: usize = waiting.iter().map(|work| work.size()).sum();
-        let most = if before == 0 { WAITING * self.pace.together() } else { self.pace.together() };
-        while before + waiting.len() < most
+        while waiting.len() < most
             && entries < MOST_ENTRIES
             && let Ok(next) = messages.try_recv()
         {
@@ -379,8 +379,9 @@ impl Writer {
             self.pending.fetch_sub(part, Ordering::Relaxed);
             done = together.len();
             let mut more = Vec::new();
-            if entries < MOST_ENTRIES && done < self.pace.together() {
-                self.drain(messages, &mut more, done);
+            if entries < MOST_ENTRIES {
+                let most = self.pace.together().saturating_sub(done);
+                self.drain(messages, &mut more, most);
                 self.queued.fetch_sub(more.len(), Ordering::Relaxed);
             }
             together.append(&mut more);
