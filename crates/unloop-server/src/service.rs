@@ -291,9 +291,7 @@ impl Service {
 
     /// The log was taken in up to here.
     fn reached(&self, position: u64) {
-        // Nearly always nobody waits, and whoever comes from now on sees it.
-        self.position
-            .send_if_modified(|own| position > std::mem::replace(own, position.max(*own)) && self.position.receiver_count() > 0);
+        self.position.send_if_modified(|own| position > std::mem::replace(own, position.max(*own)));
     }
 
     /// Waits until what was recorded is taken in. What takes too long is recorded all the same.

@@ -259,12 +259,6 @@ impl<H: Held> Contexts<H> {
     /// If it cannot be counted.
     pub fn offer(&self, event: Event) -> Result<u64, StoreError> {
         let mut taken = lock(&self.taken);
-        if event.seq == taken.position + 1 && taken.offered.is_empty() {
-            // Mostly.
-            self.take_in(&event)?;
-            taken.push(event);
-            return Ok(taken.position);
-        }
         // More wait only if somebody else appends much: then the log is read.
         if event.seq > taken.position && taken.offered.len() < PAGE {
             taken.offered.insert(event.seq, event);
