@@ -13,7 +13,6 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::lanes::{Kernel, LANES, Lanes, dispatch, exp, ln};
 use crate::matrix::cholesky;
-use crate::pausing::pause;
 use crate::posterior::potential::Potential;
 
 /// Steps of a trajectory: so many or one less, by a coin. Near half a period x turns into −x: the centre is then worth more than
@@ -141,7 +140,6 @@ impl<'a> Hamiltonian<'a> {
     /// Moves, and steers the length of the steps by how many were accepted.
     pub(crate) fn warm_up(&mut self, iterations: usize) {
         for i in 0..iterations {
-            pause();
             let before = self.accepted;
             self.advance();
             let rate = (self.accepted - before) / LANES as f64;

@@ -324,7 +324,11 @@ fn sample_component(
         let eta = in_parallel(chains, |chain| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(stream + chain as u64);
-            (0..draws).map(|_| tree.sample_ln(&mut rng)).collect()
+            let draw = |_| {
+                pause();
+                tree.sample_ln(&mut rng)
+            };
+            (0..draws).map(draw).collect()
         });
         return Ok(ComponentDraws { eta, method: SampleMethod::Tree, acceptance: 1.0, importance_ess: None, ln_integral: None });
     }
@@ -364,7 +368,6 @@ fn sample_component(
             state.clone()
         };
         for _ in 0..WARM_UP {
-            pause();
             advance();
         }
         chains_of_lanes(draws, advance)
